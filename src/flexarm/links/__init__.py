@@ -1,4 +1,4 @@
-"""Discretisations of a flexible span, by their name in a model file."""
+"""Families of shape functions for flexible spans, listed by their name in a model file."""
 
 from collections.abc import Mapping
 
@@ -27,7 +27,7 @@ DISCRETISATIONS: Mapping[str, Discretisation] = {
 
 
 def discretisation(kind: str) -> Discretisation:
-    """Return the discretisation of a given name, such as ``loaded``."""
+    """Return the family of shape functions with a given name, such as ``loaded``."""
     if kind not in DISCRETISATIONS:
         names = ", ".join(DISCRETISATIONS)
         raise ShapeError(f"kind: there is no kind of shapes '{kind}'. The kinds are {names}.")

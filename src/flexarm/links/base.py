@@ -15,24 +15,24 @@ from flexarm.errors import ShapeError
 from flexarm.links.constants import POLYNOMIAL_TABLES
 from flexarm.spatial import Array
 
-DERIVATIVES = 4  # series stored: the function itself and its first three derivatives
-# Legendre polynomials, by the positions at which they are evaluated.
+DERIVATIVES = 4  # stored series: the function and its first three derivatives
+# Cached tables of Legendre polynomials; keys are the positions of evaluation.
 _tables: dict[bytes, Array] = {}
 
 
 @dataclass(frozen=True, eq=False)
 class SpanCurves:
-    """n functions of the distance along a span, as combinations of k Legendre series per panel.
+    """n functions of the distance along a span: linear combinations of k Legendre series per panel.
 
-    At a jump on a panel edge, the value on the outboard panel is returned.
+    Where a function jumps at a panel edge, its value on the outboard panel is returned.
     """
 
     edges: Array  # panel edges [m], (p + 1,)
-    # Legendre coefficients on each panel, (p, degree + 1, k), of the k series and of their
-    # derivatives up to the third. Each is stored, because differentiating a series of high degree
-    # loses digits and integrating one does not.
+    # Legendre coefficients on each of p panels, (p, degree + 1, k), of the k series and of their
+    # first three derivatives. Derivatives are stored because differentiating a series of high
+    # degree amplifies rounding errors.
     series: tuple[Array, ...]
-    weights: Array  # weights of the series in the functions, (k, n)
+    weights: Array  # weight of each of k series in each of n functions, (k, n)
 
     @classmethod
     def from_values(cls, edges: Array, values: Array) -> Self:
@@ -48,7 +48,7 @@ class SpanCurves:
         return replace(self, weights=self.weights @ columns)
 
     def __call__(self, x: Array, nu: int = 0) -> Array:
-        """Evaluate the ``nu``-th derivative (0 to 3), one-sided at panel edges, (len(x), n)."""
+        """Evaluate ``nu``-th derivatives (0 to 3), from the right at panel edges, (len(x), n)."""
         panel = self.edges[1:-1].searchsorted(x, side="right")
         left, right = self.edges[panel], self.edges[panel + 1]
         series = self.series[nu]
@@ -71,7 +71,7 @@ class SpanCurves:
 
 
 def integrate_strain(edges: Array, strain: Array, root: Array) -> SpanCurves:
-    """Integrate strains from the root to displacement curves of a span.
+    """Integrate strains from the root of a span to obtain displacement curves.
 
     Parameters
     ----------
@@ -81,7 +81,8 @@ def integrate_strain(edges: Array, strain: Array, root: Array) -> SpanCurves:
         Legendre coefficients on each panel, (p, degree + 1, k), of k strains: the curvature (second
         derivative) of beams, the first derivative of rods.
     root
-        Values of the curves at the first edge and, for beams, slopes there, (order, k).
+        Values of the k curves at the first edge and, for beams, their slopes there, (order, k);
+        order is 2 for beams and 1 for rods.
     """
     half = np.diff(edges)[:, None, None] / 2
     series = _derivatives(strain, half, DERIVATIVES - len(root))
@@ -95,7 +96,7 @@ def integrate_strain(edges: Array, strain: Array, root: Array) -> SpanCurves:
 
 @cache
 def legendre_fit(count: int) -> Array:
-    """Return the matrix from values at Gauss points of (-1, 1) to Legendre coefficients."""
+    """Return the matrix that maps values at Gauss points in (-1, 1) to Legendre coefficients."""
     node, _ = gauss_points(count)
     return np.asarray(np.linalg.inv(legendre.legvander(node, count - 1)), dtype=np.float64)
 
@@ -103,15 +104,15 @@ def legendre_fit(count: int) -> Array:
 def fitted(values: Callable[[Array], Array], edges: Array, count: int) -> Array:
     """Fit functions on each of p panels by Legendre series through Gauss points.
 
-    ``values`` maps g positions to n functions there, (g, n). The result has the shape (p, count,
-    n).
+    ``values`` evaluates n functions at g positions, shape (g, n). The result has the shape (p,
+    count, n).
     """
     x, _ = panel_points(edges, count)
     return np.asarray(legendre_fit(count) @ values(x.ravel()).reshape(*x.shape, -1))
 
 
 def _derivatives(values: Array, half: Array, count: int) -> list[Array]:
-    """Return panelwise Legendre series and their first ``count - 1`` derivatives."""
+    """Return Legendre series on each panel, followed by their first ``count - 1`` derivatives."""
     series = [values]
     for _ in range(count - 1):
         series.append(legendre.legder(series[-1], axis=1) / half)
@@ -141,8 +142,8 @@ PROPERTIES = ("mass_per_length", "EIy", "EIz", "GJ", "EA", "GAy", "GAz", "Jx", "
 class Span:
     """A flexible span of given length [m], with section properties linear between stations.
 
-    ``table[name]`` is the array of a property at ``stations`` [m]; a stiffness that the section
-    omits is absent from the table, and the span is rigid in that direction.
+    ``table[name]`` is the array of a section property at ``stations`` [m]. A stiffness missing from
+    the table means that the span is rigid in that direction.
     """
 
     length: float
@@ -188,10 +189,11 @@ class Span:
 
     @cached_property
     def tapers(self) -> tuple["Span", ...]:
-        """Sections T_k over 0 to 1: the outer l metres of the span have ``sum l^k T_k(x/l)``.
+        """Polynomials T_k on (0, 1): the outer l metres have the section ``sum l^k T_k(x/l)``.
 
-        T_0 is the section at the tip; T_1, of a span that tapers, is its rise per metre towards
-        the root times ``1 - x/l``.  Sections between the ends are assumed to be linear.
+        T_0 is the section at the tip. For a tapered span, T_1 is ``1 - x/l`` times the increase of
+        each section property per metre towards the root. Properties are assumed linear along the
+        span.
         """
         ends, table = np.array([0.0, 1.0]), self.table
         tip = Span(1.0, ends, {name: np.full(2, float(v[-1])) for name, v in table.items()})
@@ -201,7 +203,7 @@ class Span:
         return tip, Span(1.0, ends, rise)
 
     def outer(self, length: float) -> "Span":
-        """Return the part of a linear span that ends at its tip and has a given length [m]."""
+        """Return the outermost part, of given length [m], of a span with linear properties."""
         powers = [length**k for k in range(len(self.tapers))]
         table = {n: powers @ np.stack([t.table[n] for t in self.tapers]) for n in self.table}
         return Span(length, np.array([0.0, length]), table)
@@ -211,7 +213,7 @@ class Span:
         return name in self.table
 
     def at(self, name: str, x: Array, nu: int = 0) -> Array:
-        """Evaluate a property or its first derivative at x [m]; at a jump, just outboard."""
+        """Evaluate a property or its first derivative at x [m]; at a jump, the outboard value."""
         values = self.table[name]
         if np.all(values == values[0]):
             return np.full(np.shape(x), 0.0 if nu else values[0])
@@ -244,7 +246,7 @@ class Span:
 def union(*edges: Array) -> Array:
     """Return the sorted union of panel edges.
 
-    For few edges `numpy.union1d` takes ten times as long.
+    `numpy.union1d` takes ten times as long for arrays with few edges.
     """
     positions = sorted(x for array in edges for x in array.tolist())
     return np.array(
@@ -273,22 +275,23 @@ LABELS: Mapping[Direction, str] = {"x": "stretch", "y": "y", "z": "z", "twist": 
 
 @dataclass(frozen=True)
 class Shapes:
-    """Shape functions of a link: displacement and rotation of sections by a unit of m amplitudes.
+    """Shape functions of a link: displacement and rotation of sections per unit of m amplitudes.
 
     Displacements per unit amplitude are along x, y, z [m], rotations about x [rad].  The other two
     rotations of a section are the slopes: ``theta_z = y'``, ``theta_y = -z'``.
     """
 
     names: tuple[str, ...]  # names of the amplitudes, such as ``y1``
-    # Sets of m functions per direction, whose sum is the m shapes; absent for directions in which
-    # no shape has a component.
+    # Components of the m shapes in each direction; a direction in which every shape is zero is
+    # absent.
     curves: Mapping[Direction, tuple[SpanCurves, ...]]
     edges: Array  # panel edges [m] from 0 to the span's length between which every curve is smooth
     stiffness: Array  # linear stiffness matrix (m, m) of the amplitudes
-    # Modal mass matrix (m, m) if measured, else None: it is then integrated.
+    # Modal mass matrix (m, m) if measured; None if it is to be integrated over the span.
     mass: Array | None = None
     damping: Array | None = None  # modal damping matrix (m, m) if measured, else None
-    # EI over the shear stiffness [m^2], for the directions in which sections shear.
+    # Bending stiffness EI divided by the shear stiffness [m^2], per direction in which sections
+    # shear.
     shear: Mapping[Direction, float] = field(default_factory=dict)
 
     @property
@@ -328,7 +331,7 @@ class Shapes:
         return replace(self, curves=curves, stiffness=stiffness, mass=mass, damping=damping)
 
     def some(self, indices: Sequence[int]) -> "Shapes":
-        """Return a selection of the shapes, by index."""
+        """Return the shapes with the given indices."""
         selected = self.changed(np.eye(self.count)[:, indices])
         return replace(selected, names=tuple(self.names[k] for k in indices))
 
@@ -368,14 +371,14 @@ class Ends:
     ``math.inf`` at the root means a clamped root.
     """
 
-    root_inertia: tuple[float, float, float]  # inertia that rotates with the root
+    root_inertia: tuple[float, float, float]  # rotary inertia attached to the root
     tip_mass: float  # mass [kg] attached to the tip
-    tip_inertia: tuple[float, float, float]  # about the tip, offset of the mass included
+    tip_inertia: tuple[float, float, float]  # inertia about the tip, offset mass included
     tip_offset: float = 0.0  # distance [m] of the tip mass's centre beyond the tip along x
 
 
 class Counts(NamedTuple):
-    """Number of shapes, elements or pieces per direction, in the order of `DIRECTIONS`."""
+    """Number of shapes, elements or springs in each direction, in the order of `DIRECTIONS`."""
 
     y: int
     z: int

@@ -23,7 +23,7 @@ from flexarm.spatial import Array
 
 
 def requested_directions(span: Span, counts: Counts) -> list[tuple["BeamDirection", int]]:
-    """Return the directions with a nonzero count of shapes, and the counts.
+    """Return the directions with a nonzero number of shapes, each with that number.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def family(
     Parameters
     ----------
     direction
-        Direction of the displacement, or twist, described by the curves.
+        Direction in which the curves displace (or twist) the span.
     curves
         Shape functions, one per amplitude.
     edges
@@ -70,7 +70,7 @@ def family(
     stiffness
         Stiffness matrix of the amplitudes (m, m), or its diagonal (m,); None for zeros.
     first
-        Number in the name of the first shape.
+        Number that ends the name of the first shape, such as 1 for ``y1``.
     """
     matrix = np.zeros(curves.count) if stiffness is None else stiffness
     matrix = np.diag(matrix) if matrix.ndim == 1 else matrix
@@ -79,7 +79,7 @@ def family(
 
 
 def join(parts: Sequence[Shapes], span: Span) -> Shapes:
-    """Join sets of shapes without common strain energy into one set."""
+    """Join several sets of shapes into one; shapes of different sets share no strain energy."""
     names = tuple(name for part in parts for name in part.names)
     edges, first = union(np.array([0.0, span.length]), *(part.edges for part in parts)), 0
     stiffness, unit_columns = np.zeros((len(names), len(names))), np.eye(len(names))
@@ -97,9 +97,9 @@ def join(parts: Sequence[Shapes], span: Span) -> Shapes:
 def normalise(shapes: Shapes, scaling: Normalise, span: Span) -> Shapes:
     """Return shapes scaled to unit tip displacement, to unit mass, or unchanged.
 
-    ``tip``: unit tip displacement [m] (twist [rad]), positive; where the tip moves less than 1e-3
-    of the largest displacement, the largest displacement is 1.  ``mass``: unit mass integral of the
-    span alone, translation and rotary inertia, with the sign of ``tip``.  ``none``: unchanged.
+    ``tip``: the tip displacement [m] (or twist [rad]) is 1. If the tip moves less than 1e-3 of the
+    largest displacement, the largest displacement is 1 instead. ``mass``: the modal mass of the
+    span alone, with rotary inertia, is 1, and the sign is as for ``tip``. ``none``: unchanged.
     """
     if scaling == "none" or not shapes.names:
         return shapes
@@ -117,7 +117,7 @@ def normalise(shapes: Shapes, scaling: Normalise, span: Span) -> Shapes:
 
 
 def strained(shapes: Shapes, span: Span) -> Shapes:
-    """Return shapes with the stiffness matrix of the section of a span."""
+    """Return shapes whose stiffness matrix is computed from the section of a span."""
     return replace(shapes, stiffness=own_stiffness(shapes, span))
 
 
@@ -153,9 +153,9 @@ def product_points(shapes: Shapes, span: Span) -> tuple[Array, Array]:
 def diagonalise(shapes: Shapes, span: Span) -> Shapes:
     """Return shapes that span the same space with diagonal stiffness and mass matrices.
 
-    The shapes are in order of frequency, scaled to tip metres (radians where a shape only twists).
-    Shapes with no direction in common are not combined, and names stay: ``y1`` is then the slowest
-    shape along y.
+    The shapes are sorted by frequency and scaled to unit tip displacement [m], or to unit tip twist
+    [rad] if a shape only twists. Only shapes with a common direction are combined. Names are
+    unchanged, so ``y1`` becomes the shape along y with the lowest frequency.
 
     Raises
     ------
@@ -169,7 +169,7 @@ def diagonalise(shapes: Shapes, span: Span) -> Shapes:
         names = [shapes.names[i] for i in group]
         columns[block] = orthonormal_columns(shapes.stiffness[block], names)
     orthonormal = shapes.changed(columns)
-    # Integrate again, because the mass of the given shapes may be close to singular.
+    # Integrate the mass of the new shapes, because that of the given shapes may be nearly singular.
     mass = own_mass(orthonormal, span) if orthonormal.mass is None else orthonormal.mass
     for group in groups:
         block = np.ix_(group, group)
@@ -183,7 +183,7 @@ def diagonalise(shapes: Shapes, span: Span) -> Shapes:
 
 
 def orthonormal_columns(stiffness: Array, names: Sequence[str]) -> Array:
-    """Return combinations of shapes with an identity stiffness matrix, one per column (m, m).
+    """Return combinations of shapes whose stiffness matrix is the identity, one per column (m, m).
 
     Raises
     ------
@@ -204,21 +204,21 @@ def orthonormal_columns(stiffness: Array, names: Sequence[str]) -> Array:
 
 
 def _unit_columns(stiffness: Array) -> Array:
-    """Return columns (m, m) with an identity stiffness matrix, by a Cholesky factorisation."""
+    """Return stiffness-orthonormal columns (m, m), computed by Cholesky factorisation."""
     size = np.sqrt(np.diag(stiffness))
     factor = np.linalg.cholesky(stiffness / np.outer(size, size))
     return np.asarray((np.linalg.inv(factor) / size).T)
 
 
 def left_over(modes: Array, remainder: Array, stiffness: Array) -> Array:
-    """Return columns (n, k) with modes (n, m) projected out, orthonormal in stiffness.
+    """Project modes (n, m) out of columns, and return stiffness-orthonormal columns (n, k).
 
-    The modes have unit stiffness. If the remainder of every column is rounding, no column is
-    returned.
+    The modes have unit stiffness. No column is returned if only rounding errors remain after the
+    projection.
     """
     projection = modes.T @ stiffness
     initial_energy = np.sum(remainder * (stiffness @ remainder), axis=0)
-    for is_second in (False, True):  # repeated, since the remainders are small and nearly dependent
+    for is_second in (False, True):  # project twice, against rounding errors
         remainder = remainder - modes @ (projection @ remainder)
         energy = np.sum(remainder * (stiffness @ remainder), axis=0)
         if not is_second and np.all(energy < DEPENDENT**2 * initial_energy):
@@ -228,13 +228,13 @@ def left_over(modes: Array, remainder: Array, stiffness: Array) -> Array:
 
 
 def slowest_first(mass: Array) -> Array:
-    """Return the columns (m, m) that combine unit-stiffness shapes to modes, slowest first."""
+    """Return columns (m, m) that combine unit-stiffness shapes into modes, slowest first."""
     _, vectors = np.linalg.eigh(mass)
-    return np.asarray(vectors[:, ::-1])  # the slowest mode has the largest mass
+    return np.asarray(vectors[:, ::-1])  # at unit stiffness, the slowest mode has the largest mass
 
 
 def _groups(shapes: Shapes) -> list[list[int]]:
-    """Return groups of shape indices that share no direction and no stiffness."""
+    """Return groups of shape indices such that shapes of different groups are uncoupled."""
     coupled = shapes.stiffness != 0
     for direction in shapes.curves:
         indices = shapes.moving(direction)
@@ -256,26 +256,26 @@ def blocks(coupled: npt.NDArray[np.bool_]) -> list[list[int]]:
 
 
 def _largest(shapes: Shapes, length: float) -> Array:
-    """Return the number that each of m shapes is divided by: its value at the tip, or its peak."""
+    """Return the divisors that normalise m shapes: the value of each at the tip, or its peak."""
     x, indices = np.linspace(0, length, 401), np.arange(shapes.count)
     values, slopes, curvatures = (
         np.array([shapes.values(d, x, nu) for d in DIRECTIONS]) for nu in range(3)
     )
-    # Of equal extremes, select the nearest to the root.
+    # If several extremes are equal, select the one nearest to the root.
     peak_indices = np.argmax(np.abs(values) * (1 - EQUAL_VALUES * x / length)[:, None], axis=1)
     slope, curvature = (
         np.take_along_axis(derivative, peak_indices[:, None], 1)[:, 0]
         for derivative in (slopes, curvatures)
     )
     is_inner = (curvature != 0) & (peak_indices > 0) & (peak_indices < len(x) - 1)
-    # One Newton step from the nearest of 401 points to the zero of the slope.
+    # Refine the largest of 401 sampled values by one Newton step to the zero of the slope.
     step = np.where(is_inner, np.clip(slope / np.where(is_inner, curvature, 1.0), -x[1], x[1]), 0.0)
     positions = (x[peak_indices] - step).ravel()
     peak_values = np.array([shapes.values(d, positions) for d in DIRECTIONS]).reshape(
         4, *peak_indices.shape, -1
     )
     tip_values, peak_table = values[:, -1].copy(), np.einsum("kkjj->kj", peak_values).copy()
-    # A shape with displacements is scaled by them, regardless of its twist.
+    # A shape with both displacement and twist is scaled by its displacement.
     twist = DIRECTIONS.index("twist")
     displaced = [j for d in DIRECTIONS if d != "twist" for j in shapes.moving(d)]
     tip_values[twist, displaced] = peak_table[twist, displaced] = 0.0
@@ -293,9 +293,9 @@ class BeamDirection:
     direction: Direction  # direction of the displacement or twist
     key: str  # key of the number of shapes in a shape choice
     stiffness: str  # section property for the stiffness
-    inertia: str  # section property for the inertia of displacement, or of twist
-    rotary: str | None  # section property for the inertia of the slope
-    order: int  # order of the derivative that is the strain: 2 for a beam, 1 for a rod
+    inertia: str  # section property for the inertia per unit displacement or twist
+    rotary: str | None  # section property for the rotary inertia, which the slope moves
+    order: int  # order of the displacement derivative that is the strain: 2 for a beam, 1 for a rod
     axis: int | None  # axis (0, 1, 2) of rotation of the ends; None for stretch
     shear: str | None = None  # section property for the shear stiffness, in bending
 

@@ -16,8 +16,9 @@ from flexarm.spatial import Array, Expr, Inertia, constant
 class StraightBody:
     """First-order data of an undeformed body with m amplitudes."""
 
-    integrals: Integrals  # moments, modal mass and stiffness, without the root's rigid body
-    tip: Array  # position of the tip relative to the root [m], (3,)
+    # Mass integrals, modal mass and stiffness, without rigid bodies at the root.
+    integrals: Integrals
+    tip: Array  # undeformed position of the tip relative to the root [m], (3,)
     tip_angle: Array  # rotation of the tip per amplitude, (3, m)
     tip_shape: Array  # displacement of the tip per amplitude, (3, m)
     retracted: Inertia | None = None  # the part of a sliding beam inside its hub, else None
@@ -35,7 +36,7 @@ class BodyData(ABC):
         """Name of the class in `flexarm.mechanics.bodies` that implements the body's equations."""
 
     nodes: Collocation | None = None  # collocation nodes of a geometrically exact beam
-    # Minimum and maximum length [m] with known shapes if the length varies, else None.
+    # Minimum and maximum length [m] for which shapes are known; None for a constant length.
     range: ClassVar[tuple[float, float] | None] = None
 
     @property
@@ -47,12 +48,12 @@ class BodyData(ABC):
 
     @property
     def stiffens(self) -> bool:
-        """Return whether there are second-order displacements, so that loads stiffen it."""
+        """Return whether loads stiffen the body, through second-order displacements."""
         return False
 
     @property
     def tip_slopes(self) -> Array:
-        """Tip rotations per amplitude, (k, m), that a run limits; k = 0 if not constant."""
+        """Tip rotations per amplitude, (k, m), that a simulation limits; k = 0 if not constant."""
         return np.zeros((0, len(self.names)))
 
     @property
@@ -69,11 +70,11 @@ class BodyData(ABC):
 
     @property
     def draws(self) -> bool:
-        """Return whether points have displacements quadratic in the amplitudes."""
+        """Return whether displacements of points have terms quadratic in the amplitudes."""
         return False
 
     def linear(self) -> "BodyData":
-        """Return the body data of linear theory."""
+        """Return a copy that deforms by linear theory."""
         return self
 
     def bare(self, *, stiffening: bool = False, twists: bool = False) -> "BodyData":
@@ -85,13 +86,14 @@ class BodyData(ABC):
         return self
 
     def amounts(self, own: Expr, rates: Expr) -> Amounts:
-        """Return the variables, (K,), of which the deformation is a linear function."""
+        """Return the variables, (K,), on which section angles depend linearly, with rates."""
         return Amounts.fixed(own, rates)
 
     def stiffness_at(self, length: Expr) -> list[tuple[Expr, Array]]:
         """Return stiffness matrices of the section-angle variables, (K, K), to be summed.
 
-        With each stand the powers of the exposed length that its rows scale with, (K,).
+        Each matrix comes with the powers of the exposed length to which its rows are proportional,
+        (K,).
         """
         return [(constant(self.integrals.stiffness), np.zeros(len(self.names)))]
 

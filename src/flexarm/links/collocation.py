@@ -1,11 +1,11 @@
-"""Collocation nodes along a span: tangents of the bent axis at nodes, and integrals between nodes.
+"""Collocation nodes along a span: interpolation of the bent axis, and its mass integrals.
 
 The bending rotation vector of a section is a sum of slope shapes, so the axis of a bent span is
 ``r(x) = int_0^x (1 + eps) t(angle)``.  The tangents ``P = (1 + eps) t`` are evaluated at G nodes
 and interpolated: ``r(x) = sum_g I_g(x) P_g``.  The interpolation space contains 1 and the slopes of
-the shapes, so terms linear in the amplitudes are exact for any number of nodes, and then the
-dominant singular vectors of the slopes' products.  Integrals over the mass are constant matrices
-between the tangents.
+the shapes, so that terms linear in the amplitudes are exact for any number of nodes. It is
+completed by the dominant singular vectors of products of slopes. Mass integrals are then quadratic
+forms of the tangents with constant matrices.
 """
 
 from dataclasses import dataclass, replace
@@ -21,25 +21,27 @@ from flexarm.links.fields import AXES, Functions
 from flexarm.links.node_spaces import Fine, axis_slopes, chosen_spaces, gauss_nodes
 from flexarm.spatial import Array, settled
 
-# Stiffness names per row, each with the substitute if the section omits the first.
+# Names of the stiffness of each row of `Collocation.stiffness`: the first that the section gives.
 STIFFNESSES = (("EIz", "EIy"), ("EIy", "EIz"), ("GJ",), ("GAy", "GAz"), ("GAz", "GAy"))
 
 
 @dataclass(frozen=True)
 class Collocation:
-    """Collocation data of a span: shape functions at G nodes, and integrals of the interpolation.
+    """Values of m shape functions at G collocation nodes, and integrals of the interpolation.
 
-    m is the number of amplitudes.
+    ``I_g^a`` is the integral from the root of the cardinal function of node g for axis a (x, y or
+    z); ``I^a`` is the vector of these G functions, and mu the mass per length.
     """
 
     x: Array  # distance of the nodes from the root [m], (G,)
-    # First and second derivatives of the displacements along y and z, (2, G, m) each; where
-    # sections shear, slopes of the axis, and first derivatives of the section rotations.
+    # First and second derivatives of the displacements along y and z, (2, G, m) each. For sections
+    # that shear, these are slopes of the axis and derivatives of the section rotations.
     bend: Array
     curve: Array
     shear_slope: Array  # slopes of the axis minus rotations of the sections, (2, G, m)
-    # The tangent's length is ``straight + stretch d``, with ``straight`` 1 and ``stretch`` the
-    # derivative of the displacement along x, (G,) and (G, m); 0 and the jump where it jumps.
+    # The tangent's length is ``straight + stretch d`` at amplitudes d, with shapes (G, m) and (G,):
+    # ``stretch`` is the derivative of the displacement along x, and ``straight`` is 1. At a node
+    # where the displacement jumps, ``stretch`` is the jump and ``straight`` is 0.
     stretch: Array
     straight: Array
     twist: Array  # rotation about x, (G, m)
@@ -48,10 +50,11 @@ class Collocation:
     stiffness: Array
     # Rotary inertia [kg m^2] of a node's section about its own axes, minus ``point``, (3, G).
     rotary: Array
-    # Rotary inertia [kg m^2] of a node's section about every axis across its tangent, equal to that
-    # of a mass at the end of the tangent, (G,).
+    # Part of the rotary inertia [kg m^2] that is equal about every axis across the tangent, (G,).
+    # It is modelled by a mass at the end of the tangent vector.
     point: Array
-    # ``int mu I^a I^b`` for two of the axes x, y, z, and ``point`` on the diagonals, (3, 3, G, G).
+    # Mass integrals ``int mu I^a I^b`` for axes a and b, with ``point`` added on the diagonals,
+    # (3, 3, G, G).
     gram: Array
     mean: Array  # ``int mu I^a``, (3, G)
     # ``gram[a, a] = factor[a].T @ factor[a]``, the first row along ``mean[a]``, (3, G, G).
@@ -75,7 +78,7 @@ class Collocation:
 
     @property
     def powers(self) -> "tuple[Collocation, ...]":
-        """Collocation data by the power of the exposed length to which their energies scale."""
+        """Collocation data, one entry per power of the exposed length that scales the energy."""
         return (self,)
 
     @cached_property
@@ -112,7 +115,7 @@ class Collocation:
 
     @cached_property
     def basis(self) -> Array | None:
-        """Change of amplitudes, (m, m), after which each acts at few nodes; None if not worth it.
+        """Change of amplitudes, (m, m), after which each amplitude acts at few nodes, or None.
 
         None means that the change would not reduce the number of nonzero entries at the nodes.
         """
@@ -121,7 +124,7 @@ class Collocation:
             return None  # tangents are linear in the amplitudes
         amplitudes_of = [np.flatnonzero(np.any(part, axis=0)) for part in parts]
         if np.bincount(np.concatenate(amplitudes_of), minlength=1).max(initial=0) > 1:
-            return None  # some amplitudes act in several directions
+            return None  # an amplitude acts in several directions
         singles = [
             _local_combinations(part[:, indices])
             for part, indices in zip(parts, amplitudes_of, strict=True)
@@ -159,10 +162,10 @@ class Collocation:
 
     @cached_property
     def even(self) -> bool:
-        """Return whether sums of tangent products over node pairs are free of cancellation.
+        """Return whether sums with `gram` over pairs of nodes are free of cancellation.
 
-        Where nodes barely distinguish functions, the entries of `gram` are large and cancel, losing
-        digits that `factor` and `cross` retain.
+        If interpolation functions are nearly dependent at the nodes, the entries of `gram` are
+        large and their sums cancel. `factor` and `cross` do not lose accuracy in this way.
         """
         sizes = np.abs(np.einsum("aagh->agh", self.gram)).sum(axis=(1, 2))
         return bool(sizes.max() <= LARGEST_AMPLIFICATION * self.gram[0, 0].sum())
@@ -176,7 +179,7 @@ class Collocation:
         if self.even:
             return None
         inverse = np.linalg.pinv(self.factor)
-        # Axes of one space have the same functions.
+        # Axes with the same interpolation space share their functions.
         return settled(inverse.mT[:, None] @ self.gram @ inverse, 1.0)
 
     @cached_property
@@ -186,11 +189,12 @@ class Collocation:
 
     @cached_property
     def uses_roots(self) -> bool:
-        """Return whether using square roots of the mass matrix costs fewer operations than `gram`.
+        """Return whether `factor`, a square root of `gram`, takes fewer operations than `gram`.
 
-        Compared are the operation counts of ``N^T N`` with roots ``N = factor (tangents shapes)``
-        per axis, whose first rows are momenta, and of momenta plus ``shapes^T K shapes`` with the
-        matrix K of products of the tangents at two nodes.
+        The mass matrix is either ``N^T N`` with ``N = factor (tangents shapes)`` per axis, whose
+        first row is the momentum, or ``shapes^T K shapes`` with the matrix K of products of
+        tangents at two nodes, with the momentum computed separately. The operation counts of both
+        are compared.
         """
         G, axes = self.count, [0, *(k for k, bends in enumerate(self.bends, 1) if bends)]
         all_columns = [*self.bend, self.stretch]
@@ -229,7 +233,7 @@ class Collocation:
 
 
 def collocate(span: Span, shapes: Shapes, excess: int, *, points: bool = True) -> Collocation:
-    """Select collocation nodes for the shapes of a span, and compute all integrals between nodes.
+    """Select collocation nodes for the shapes of a span, and compute the mass integrals.
 
     Parameters
     ----------
@@ -238,7 +242,7 @@ def collocate(span: Span, shapes: Shapes, excess: int, *, points: bool = True) -
     excess
         Number of nodes beyond the largest number of shapes in one direction.
     points
-        Whether a part of the sections' rotary inertia is `Collocation.point`.
+        Whether a part of the sections' rotary inertia is represented by `Collocation.point`.
     """
     fine = Fine.of(span, shapes, excess)
     counts, edges, spaces = chosen_spaces(fine, excess)
@@ -256,7 +260,7 @@ def collocate(span: Span, shapes: Shapes, excess: int, *, points: bool = True) -
     gram = weighted.mT[:, None] @ reach
     gram = settled((gram + gram.transpose(1, 0, 3, 2)) / 2)
     mean, tip_position = settled(weighted.sum(axis=1)), np.array([span.length])
-    # a tangent at an edge is that of the panel beyond the edge
+    # A tangent at a panel edge is evaluated on the outboard panel.
     x, weights = np.append(nodes, jump_positions), np.append(weights, 0 * jump_positions)
     positions = np.append(nodes, jump_positions + 1e-9 * span.length)
 
@@ -298,7 +302,7 @@ def collocate(span: Span, shapes: Shapes, excess: int, *, points: bool = True) -
 
 
 def _integrated(fine: Fine, card: Array, jump_positions: Array) -> SpanCurves:
-    """Return integrals of functions (p, G) at fine points, then a unit step at each jump [m]."""
+    """Integrate functions (p, G) given at fine points; append a unit step at each jump [m]."""
     series = fine.series(card)
     integrals = integrate_strain(fine.edges, series, np.zeros((1, series.shape[2])))
     steps = np.where(fine.edges[:-1, None] >= jump_positions, 1.0, 0.0)
@@ -311,12 +315,12 @@ def _integrated(fine: Fine, card: Array, jump_positions: Array) -> SpanCurves:
 
 
 def _along_y_and_z(y: Array, z: Array) -> Array:
-    """Return values along y and z, shape (G, m) each, as one array (2, G, m), rounding set to 0."""
+    """Stack values along y and z, (G, m) each, as (2, G, m); set rounding errors to 0."""
     return settled(np.stack([y, z]))
 
 
 def _jumps(fine: Fine, shapes: Shapes) -> tuple[Array, Array]:
-    """Return J positions [m] at which x displacements jump, shape (J,), and the jumps, (J, m)."""
+    """Return J positions [m], (J,), at which displacements along x jump, and the jumps, (J, m)."""
     inner_edges = fine.edges[1:-1]
     step = 1e-9 * fine.edges[-1]
     jumps = shapes.values("x", inner_edges + step) - shapes.values("x", inner_edges - step)
@@ -332,10 +336,10 @@ def _rotary(
 ) -> tuple[Array, Array]:
     """Split sections' rotary inertia, (3, G), into `rotary` and `point` of `Collocation`.
 
-    In a plane ``point`` is the inertia about the axis of bending, else the smaller one of the two.
-    Where sections shear or the axis stretches, its derivative is not a unit normal of the sections
-    (``unit_tangents`` is false), and ``point`` is 0. Inertia that bending and twist leave unchanged
-    is in neither.
+    For bending in one plane ``point`` is the inertia about the axis of bending, otherwise the
+    smaller inertia about the two transverse axes. If sections shear or the axis stretches, the
+    tangent is not a unit normal of the section (``unit_tangents`` is false), and ``point`` is 0.
+    Inertia that does not change under bending and twist is in neither part.
     """
     along_y, along_z = np.any(bend[0]), np.any(bend[1])
     zeros = 0 * inertia[0]
@@ -350,15 +354,15 @@ def _rotary(
 def _local_combinations(rows: Array) -> Array | None:
     """Return combinations (k, k) of k amplitudes, each 1 at one of k nodes and 0 at the others.
 
-    None if the combinations do not reduce the nonzero entries of ``rows``, shape (G, k).  The k
-    nodes are selected by G and k alone, so that arms differing only in numerical values have the
-    same operations.
+    Returns None if the combinations do not reduce the number of nonzero entries of ``rows``, (G,
+    k). The choice of nodes depends on G and k alone, so that the equations of arms that differ only
+    in numerical values have the same operations.
     """
     count, k = rows.shape
     if not 1 < k <= count or k + (count - k) * k >= np.count_nonzero(rows):
         return None
     node_indices = [(2 * j + 1) * count // (2 * k) for j in range(k)]
-    if count - k < 2:  # combinations at the last nodes have the smallest values
+    if count - k < 2:  # with the last nodes, the combinations have the smallest values elsewhere
         node_indices = list(range(count - k, count))
     if np.linalg.matrix_rank(rows[node_indices]) < k:
         return None
@@ -367,7 +371,7 @@ def _local_combinations(rows: Array) -> Array | None:
 
 
 def _factor(gram: Array, mean: Array) -> Array:
-    """Return a factor F of a Gram matrix ``F^T F``, its first row parallel to the mean vector."""
+    """Return a factor F of a Gram matrix ``F^T F``, the first row of F parallel to the mean."""
     values, vectors = np.linalg.eigh(gram)
     rank, factor = int(np.sum(values > 1e-15 * max(values[-1], 0.0))), np.zeros_like(gram)
     if not rank:
@@ -382,5 +386,5 @@ def _factor(gram: Array, mean: Array) -> Array:
 
 
 def _stiffness(span: Span, names: tuple[str, ...], x: Array) -> Array:
-    """Evaluate at x the first named stiffness that the section has; 0 if it has none."""
+    """Evaluate at x the first of the named stiffnesses that the section has; 0 if it has none."""
     return next((span.at(name, x) for name in names if span.has(name)), 0 * x)

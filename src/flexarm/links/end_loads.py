@@ -1,12 +1,12 @@
-"""Boundary conditions of a link: what its joints impose, and the inertia at its two ends.
+"""Boundary conditions of a link, imposed by its joints and by the inertia at its two ends.
 
 The rule applies per link and per axis of rotation.  *Root*: about an axis of the joint's rotation
-the root is free against the hub inertia, free against hub plus reflected rotor inertia, or clamped,
-according to `hold`; about every other axis the root is clamped.  *Tip*: all outboard bodies count
-as a point mass with an inertia ``J_d`` about the tip, averaged over the bends of the arm.  About
-the axis of the next joint the tip feels only the inertia coupled through the rotor inertia I_r,
-``I_r J_d/(I_r + J_d)``, and no inertia across a free joint.  A carriage riding along a link does
-not load the tip of the link: the tip of a rail carries only its own tip bodies.
+the root is clamped, or it rotates together with the hub, or together with hub and reflected rotor
+inertia (see `hold`). About every other axis the root is clamped. *Tip*: all outboard bodies count
+as a point mass with an inertia ``J_d`` about the tip, averaged over the postures of the arm. About
+the axis of the next joint, only the inertia ``I_r J_d/(I_r + J_d)`` that is coupled through the
+rotor inertia I_r loads the tip; a free joint transmits no inertia.  A carriage riding along a link
+does not load the tip of the link: the tip of a rail carries only its own tip bodies.
 
 A joint is *free* (only the hub's inertia resists), *geared* (hub and reflected rotor inertia) or
 *held*.  Held joints are prescribed, position-controlled, torque-driven without a rotor inertia, or
@@ -48,12 +48,12 @@ class Hold:
     """Boundary condition that a joint imposes on a link, and the reason for it."""
 
     state: Literal["free", "geared", "held"]  # ``free``, ``geared`` or ``held``
-    reason: str  # why, in words
-    known: bool = False  # whether the joint is held whatever its inputs do
+    reason: str  # reason for the state, as text
+    known: bool = False  # whether the joint is held independently of its inputs
 
 
 def hold(arm: Arm, index: int, which: int = 0, *, inboard: bool = False) -> Hold:
-    """Return a joint's boundary condition, by model file, actuation, spring and drive.
+    """Return a joint's boundary condition from its model-file entry, actuation, spring and drive.
 
     Parameters
     ----------
@@ -124,9 +124,9 @@ HELD = (math.inf, math.inf, math.inf)
 
 
 def body_inertia(part: Body | RigidPiece | None) -> Inertia:
-    """Return the inertia of a body about the origin of the frame in which the body is given.
+    """Return the inertia of a body about the origin of the frame in which the model file gives it.
 
-    Of a rigid end piece of a link this is the frame at its inboard end.
+    For a rigid end piece of a link, this is the frame at the inboard end of the piece.
     """
     body = part.body if isinstance(part, RigidPiece) else part
     if body is None:
@@ -185,7 +185,7 @@ def hub_inertia(link: Link) -> Inertia:
 
 
 def _axis_rotation(link: Link) -> Array:
-    """Return the rotation from joint axes in which z is the joint axis to the user's joint axes."""
+    """Return the rotation from joint axes with z along the joint axis to the user's joint axes."""
     return rotation_z_to(getattr(link.joint, "axis", (0.0, 0.0, 1.0)))
 
 
@@ -223,8 +223,8 @@ def end_pose(link: Link) -> Pose:
 def tip_inertia(arm: Arm, index: int) -> Inertia:
     """Return the inertia of the bodies rigidly attached to a link's flexible tip.
 
-    These are the tip piece, the payload, on the last link that of the arm too, and the inboard
-    parts of the hubs of joints at the tip.
+    These are the rigid tip piece, the link's payload, on the last link also the payload of the arm,
+    and the inboard parts of the hubs of joints at the tip.
     """
     link = arm.links[index]
     total = body_inertia(link.tip_piece)
@@ -253,7 +253,7 @@ def mount_pose(arm: Arm, index: int) -> Pose:
 def place_on_parent(arm: Arm, index: int) -> float:
     """Return the distance of a joint within its parent from the parent's root [m].
 
-    A link that rides is at its initial station, by default in the middle of its rail.
+    A carriage is at its initial station on the rail, by default in the middle.
     """
     connections = tree(arm)
     place = connections.places[index]
@@ -267,7 +267,7 @@ def outboard_inertia(arm: Arm, index: int, configuration: dict[str, float]) -> I
     """Return the inertia of all bodies outboard of a flexible tip as one rigid body.
 
     The configuration gives joint values by name; joints not named are at 0.  Sliding links are
-    taken at full extension.  Links whose joints are not at the tip are not part of its load.
+    taken at full extension.  Links whose joints are not at this tip are excluded.
     """
     total = tip_inertia(arm, index)
     for following in tree(arm).at_tip(index):
@@ -297,7 +297,7 @@ def _carried(arm: Arm, index: int, configuration: dict[str, float]) -> Inertia:
 def clamped_mass_ends(arm: Arm, index: int, choice: ClampedMass) -> Ends:
     """Return the end inertia for clamped-mass modes.
 
-    The tip body is the one given in the choice, otherwise the inertia of all outboard bodies.
+    The tip body is given by the shape choice; by default it has the inertia of all outboard bodies.
     """
     if not isinstance(choice.tip, str):
         tip = choice.tip
@@ -375,7 +375,7 @@ def outboard_mass(arm: Arm, index: int) -> float:
 def _from_link_on(arm: Arm) -> list[tuple[float, float]]:
     """Return mass [kg] and inertia about the joint [kg m^2] of each link with its outboard links.
 
-    The inertia is averaged over the bends of the arm.
+    The inertia is averaged over the postures of the arm.
     """
     found = [(0.0, 0.0)] * len(arm.links)
     for index in reversed(range(len(arm.links))):
@@ -383,7 +383,7 @@ def _from_link_on(arm: Arm) -> list[tuple[float, float]]:
         mass, inertia = (sum(found[k][part] for k in at_tip) for part in range(2))
         own = own_inertia(link)
         carried = mass + tip.mass
-        # planar arms give a hub or a payload as [0, 0, J]: the largest moment is what counts
+        # planar arms give the inertia of a hub or payload as [0, 0, J]; the largest moment is used
         transverse = max(own.second[1, 1], own.second[2, 2])
         tip_part = np.diag(tip.second).max() + inertia
         mass, inertia = own.mass + carried, transverse + tip_part + carried * link_length(link) ** 2

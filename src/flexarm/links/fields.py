@@ -12,17 +12,18 @@ from flexarm.spatial import Array, Expr, Scalar, constant, settled
 
 @dataclass(frozen=True)
 class Amounts:
-    """Variables (K,) whose linear combinations are the section angles of a beam.
+    """Variables (K,) on which the section angles of a beam depend linearly.
 
-    They are the amplitudes of a beam of constant length.  Of a sliding beam, whose first own
-    coordinate is the exposed length, they are the amplitudes of its parent curves over that length.
+    For a beam of constant length they are its amplitudes. For a sliding beam, whose first own
+    coordinate is the exposed length, they are the amplitudes of its parent curves divided by that
+    length.
     """
 
     value: Expr  # the variables, (K,)
     rate: Expr  # their rates, (K,)
-    bias: Expr  # their second rates at zero accelerations, (K,)
+    bias: Expr  # their second time derivatives at zero accelerations, (K,)
     k: int  # number of link coordinates
-    # Rate per rate of link coordinate, (K, k); None for a beam of constant length, whose own
+    # Derivatives by the link coordinates, (K, k); None for a beam of constant length, whose link
     # coordinates are the variables.
     columns: Expr | None
     length: Expr  # exposed length [m], which scales positions; 1 for constant length
@@ -37,13 +38,13 @@ class Amounts:
 
 Axis = Literal["x", "y", "z"]
 AXES: tuple[Axis, ...] = ("x", "y", "z")
-# Values of n functions at g points, (n, g), per axis.
+# Per axis, the values (n, g) of n functions at g points.
 Functions = Mapping[Axis, Array]
 
 
 @dataclass(frozen=True)
 class Field:
-    """A vector field along a link: symbolic coefficients of basis functions per axis."""
+    """A vector field along a link, given by symbolic coefficients of basis functions per axis."""
 
     x: Expr
     y: Expr
@@ -64,7 +65,7 @@ class Field:
 
 @dataclass(frozen=True)
 class MovingField:
-    """A vector field with its partial velocities and its velocity-dependent acceleration.
+    """A position field with its partial velocities and its velocity-dependent acceleration.
 
     ``columns`` has one field per link coordinate; ``bias`` is the acceleration at zero
     second derivatives of the coordinates.
@@ -75,7 +76,7 @@ class MovingField:
     bias: Field
 
     def speed(self, rates: Expr) -> Field:
-        """Return the velocity field at rates of the link coordinates, (k,)."""
+        """Return the velocity field for given rates of the link coordinates, (k,)."""
         total = self.bias * 0
         for k, column in enumerate(self.columns):
             total = total + column * rates[k]
@@ -88,7 +89,7 @@ class Basis:
 
     gram: Mapping[tuple[Axis, Axis], Array]  # integrals of products, (n, n) per pair of axes
     mean: Mapping[Axis, Array]  # integrals of the functions, (n,) per axis
-    mass: float  # integral of 1
+    mass: float  # total mass, the integral of 1
 
     @classmethod
     def of(
@@ -96,10 +97,10 @@ class Basis:
     ) -> "Basis":
         """Compute the integrals of functions given at quadrature points with weights (g,).
 
-        At j jumps, the functions of all axes have means and pulses, shape (3 n, j) each, which are
-        added to the integrals.  Integrals that are rounding relative to the bound of Schwarz's
-        inequality are set to 0: for orthogonal shapes the sums reach at most 3e-14 of the bound,
-        for others 1e-5 and more.
+        If functions jump at j positions, their means and pulses there, (3 n, j) each for all axes,
+        contribute to the integrals. Integrals that are only rounding errors relative to the bound
+        of Schwarz's inequality are set to 0: orthogonal shapes give at most 3e-14 of the bound,
+        other shapes at least 1e-5.
         """
         values = np.concatenate([functions[a] for a in AXES])
         scaled, mass = values * np.sqrt(weights), float(weights.sum())
@@ -125,7 +126,7 @@ class Basis:
         )
 
     def weighed(self, f: Field) -> "Weighed":
-        """Return a field's coefficients times the Gram matrix of each pair of axes."""
+        """Multiply a field's coefficients by the Gram matrix of each pair of axes."""
         return Weighed({(a, b): constant(self.gram[a, b].T) @ f.of(a) for a in AXES for b in AXES})
 
     def moment(self, f: Field, g: Field) -> Expr:

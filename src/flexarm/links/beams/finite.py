@@ -1,7 +1,7 @@
 """Modes and static shapes of a span in one direction by high-order finite elements.
 
-Sections may be uniform, tapered or stepped, with rigid bodies at both ends.  Results are accurate
-to rounding, independent of the number of elements (see `mesh`).
+Sections may be uniform, tapered or stepped, with rigid bodies at both ends.  Elements are refined
+until results are accurate to rounding (see `mesh`).
 """
 
 import math
@@ -31,21 +31,22 @@ from flexarm.spatial import Array
 def sheared(shapes: Shapes, span: Span, scaling: Normalise) -> Shapes:
     """Return shapes with shear deflection in each direction that has a shear stiffness.
 
-    Sections turn by the slope ``psi = b'`` of the bending deflection b; the axis has the slope
-    ``psi - ratio psi''``, as the shear force is the derivative of the bending moment ``EI psi'``.
-    Derivatives of the returned curves are the sections' rotation and its derivatives.
+    Sections rotate by the slope ``psi = b'`` of the bending deflection b. The axis has the slope
+    ``psi - ratio psi''`` with ``ratio`` the bending stiffness EI over the shear stiffness, since
+    the shear force is the derivative of the bending moment ``EI psi'``. The returned curves store
+    the section rotation and its derivatives in place of their own derivatives.
 
     Parameters
     ----------
     shapes, span
-        Shapes of bending alone, and their span.
-    how
-        Scaling of the amplitudes.
+        Shapes without shear deflection, and their span.
+    scaling Scaling of the amplitudes.
 
     Raises
     ------
     ShapeError
-        If the section varies along the span, the curvature of shapes jumps, or modes are measured.
+        If the section varies along the span, the curvature of a shape jumps, or the modal mass is
+        measured.
     """
     x, weight = span.quadrature(SHEAR_POINTS + 2 * shapes.count, shapes.edges)
     stiffness, curves = shapes.stiffness.copy(), dict(shapes.curves)
@@ -72,7 +73,8 @@ def sheared(shapes: Shapes, span: Span, scaling: Normalise) -> Shapes:
 def _with_shear(bending: SpanCurves, ratio: float) -> SpanCurves:
     """Return bending curves b plus shear deflection, ``b - ratio (b'' - b''(0))``.
 
-    The returned curves have the derivatives of b, which are the section rotations.
+    The stored derivatives of the returned curves are those of b: the section rotation and its
+    derivatives.
     """
     deflection, curvature = bending.series[0].copy(), bending.series[2]
     deflection[:, : curvature.shape[1]] -= ratio * curvature
@@ -106,14 +108,14 @@ Support = Literal["clamped-free", "pinned-free", "free-free", "pinned-pinned", "
 def modes(span: Span, motion: BeamDirection, conditions: "Conditions", count: int) -> "SpanModes":
     """Compute the elastic modes of lowest frequency; rigid-body motions are excluded.
 
-    span, motion: the span and the direction in which it deforms.
-    conditions: support and end inertia (boundary conditions).
-    count: number of modes, at least 1.
-    ShapeError: if the inertia permits fewer modes, or the tip inertia is impossible.
+    ``motion`` is the direction in which the span deforms, ``conditions`` its support and end
+    inertia, and ``count`` the number of modes, at least 1. A ShapeError is raised if the inertia
+    permits fewer modes, or if the tip inertia is impossible.
 
-    In strain coordinates z of unit stiffness (`PanelMesh`) the kinetic energy is
-    ``1/2 |B z_t|^2``, where B has rigid-body motion projected out.  The singular values of B are
-    1/omega, so the lowest modes have the largest, and the condition number is not squared.
+    In strain coordinates z of unit stiffness (`PanelMesh`) the kinetic energy is ``1/2 |B z_t|^2``,
+    where B has rigid-body motion projected out.  The singular values of B are 1/omega, so the modes
+    of lowest frequency have the largest ones. Unlike an eigenproblem of ``B^T B``, this does not
+    square the condition number.
     """
     require_modes(span, motion, conditions, count)
     names = (motion.stiffness, motion.inertia, motion.rotary)
@@ -142,11 +144,12 @@ def constraint_shapes(span: Span, motion: BeamDirection) -> tuple[SpanCurves, Ar
     Returns
     -------
     curves, stiffness
-        One curve per tip motion (a rod has only displacement) with the other tip motion fixed at 0;
-        stiffness matrix, shape (order, order).
+        One curve for each unit motion of the tip while the other tip motion is 0, and their
+        stiffness matrix, shape (order, order). A rod has only a tip displacement (order 1).
     """
     mesh = mesh_for(span, motion, 0)
-    # Of all z with a given tip motion, the one of least energy |z|^2 is in the row space of tip.
+    # Of all strains z with a given tip motion, the strains of least energy |z|^2 are in the row
+    # space of ``tip``.
     stiffness = np.linalg.inv(mesh.tip @ mesh.tip.T)
     root = np.zeros((motion.order, motion.order))
     return mesh.curves(mesh.tip.T @ stiffness, root), (stiffness + stiffness.T) / 2
@@ -195,14 +198,15 @@ def require_modes(span: Span, motion: BeamDirection, conditions: "Conditions", c
 class Conditions:
     """Boundary conditions of a span in one direction: support and inertia at both ends."""
 
-    # Boundary conditions at root and tip. A clamped end neither moves nor turns; a pinned root of a
-    # beam turns, and that of a rod twists, against the hub; a free end also moves. Rods are not
-    # pinned at both ends.
+    # Boundary conditions at root and tip. A clamped end neither moves nor rotates. A pinned end
+    # does not move; at the root, the hub resists its rotation (for a rod, its twist). A free end
+    # moves and rotates. Rods are not pinned at both ends.
     support: Support = "clamped-free"
-    hub: float = 0.0  # inertia that rotates with the root of a pinned-free span [kg m^2]
-    # Inertia for tip displacement [kg]; for a rod in torsion, for tip rotation [kg m^2].
+    hub: float = 0.0  # inertia of the hub that rotates with a pinned root [kg m^2]
+    # Mass that moves with the tip [kg]; for a rod in torsion, inertia that rotates with it [kg
+    # m^2].
     tip_mass: float = 0.0
-    tip_inertia: float = 0.0  # inertia for the tip slope of a beam, about the tip [kg m^2]
+    tip_inertia: float = 0.0  # inertia that rotates with a beam's tip, about the tip [kg m^2]
     tip_offset: float = 0.0  # distance of the tip mass's centre beyond the tip [m]
 
     @classmethod
@@ -226,7 +230,7 @@ class Conditions:
         Raises
         ------
         ShapeError
-            If the inertia is less than the offset mass alone requires.
+            If the inertia about the tip is less than that of a point mass at the offset.
         """
         mass = math.sqrt(self.tip_mass)
         if motion.order == 1:
@@ -246,8 +250,9 @@ class Conditions:
 class SpanModes:
     """Elastic modes of a span, in order of increasing frequency.
 
-    The modal mass, end bodies included, equals the span's own mass (int mu dx; for twist, int Jx
-    dx); for a rod without inertia of its own it equals the mass or inertia of the tip body.
+    Modes are scaled so that the modal mass, end bodies included, equals the mass of the span (for
+    twist, its inertia ``int Jx dx``). For a massless rod the modal mass equals the mass or inertia
+    of the tip body.
     """
 
     frequencies: Array  # angular frequencies [rad/s], (n,)
@@ -257,7 +262,7 @@ class SpanModes:
 
     @cached_property
     def curves(self) -> SpanCurves:
-        """Mode shapes with root displacement and slope (for a rod, root value) subtracted."""
+        """Mode shapes minus the motion of the root: its displacement and, for a beam, its slope."""
         mesh = self.problem.mesh
         return mesh.curves(self.strains, np.zeros((mesh.motion.order, len(self.frequencies))))
 
@@ -270,7 +275,7 @@ class SpanModes:
     def rest(self) -> SpanCurves:
         """Static tip shapes with the modes projected out, scaled to unit stiffness.
 
-        Empty if the modes already span the static shapes.
+        Empty if the static shapes are linear combinations of the modes.
         """
         mesh, unit_modes = self.problem.mesh, self.strains / np.linalg.norm(self.strains, axis=0)
         z = left_over(unit_modes, mesh.tip.T, np.eye(len(unit_modes)))
@@ -278,10 +283,11 @@ class SpanModes:
 
 
 class SpanEigenproblem:
-    """Matrix B from strains of unit stiffness to mass-weighted displacements.
+    """Matrix B that maps strains of unit stiffness to mass-weighted displacements.
 
-    With strain rates z_t, half the squared norm of B z_t is the kinetic energy.  The rows are the
-    displacements and slopes at the quadrature points, then the tip body, then the hub.
+    The kinetic energy is half the squared norm of ``B z_t`` with strain rates z_t. The rows of B
+    are displacements and slopes at the quadrature points, then motions of the tip body, then of the
+    hub.
 
     Attributes
     ----------
@@ -292,10 +298,10 @@ class SpanEigenproblem:
     tied
         Whether both ends are pinned, so that the chord between the ends does not move.
     held
-        Orthonormal basis of the coordinate vectors excluded by constraints at a clamped tip.
+        Orthonormal basis of the strain vectors that the constraints of a clamped tip exclude.
     rigid, free
-        Rows of B for the rigid-body motions free at the root, and an orthonormal basis of them,
-        (rows, 0 to 2) each.
+        Rows of B for the rigid-body motions that the root permits, and an orthonormal basis of
+        these columns, (rows, 0 to 2) each.
     """
 
     def __init__(self, mesh: PanelMesh, conditions: Conditions) -> None:
@@ -349,7 +355,7 @@ class SpanEigenproblem:
         return np.asarray(z - self.held @ (self.held.T @ z))
 
     def root_motion(self, z: Array) -> Array:
-        """Compute root displacement and slope (for a rod, value) of modes z, shape (order, k)."""
+        """Compute root displacement and, for a beam, root slope of k modes z, (order, k)."""
         order = self.mesh.motion.order
         motion = np.zeros((order, z.shape[1]))
         if self.tied:
@@ -362,7 +368,8 @@ class SpanEigenproblem:
     def sense(self, z: Array) -> Array:
         """Return signs (k,) for which each mode's free tip displacement is positive.
 
-        For a pinned tip the tip slope becomes positive, for a clamped tip the tip strain.
+        If the tip is pinned, the signs make the tip slope positive; if it is clamped, the tip
+        strain.
         """
         if self.conditions.support == "clamped-clamped":
             size = np.sum(self.mesh.strains(z)[-1], axis=0)
@@ -375,7 +382,7 @@ class SpanEigenproblem:
         return np.where(size < 0, -1.0, 1.0)
 
     def loaded(self, z: Array) -> Array:
-        """Compute B z for k columns, root clamped, without projection, shape (rows, k)."""
+        """Compute B z for k columns with a clamped root, rigid-body motion kept, (rows, k)."""
         hub = np.zeros((1, z.shape[1]))
         return self._stack(self.mesh.fields(z), self.mesh.tip @ z, hub)
 

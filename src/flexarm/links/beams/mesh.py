@@ -1,10 +1,10 @@
 """High-order finite elements (panels) along a span, with strains as unknowns.
 
-The strain (curvature of a beam, first derivative of a rod) is a Legendre series on each panel, free
-to jump between panels.  Displacements are integrals of the strain from the root, so every field is
-as continuous as required, and the stiffness matrix couples only strains of the same panel.  Scaled
-to unit stiffness, the strains are coordinates z with the strain energy ``1/2 z^T z``, so no
-stiffness matrix remains in which digits could be lost.
+The strain (curvature of a beam, first derivative of a rod) is a Legendre series on each panel and
+may jump between panels. Displacements are integrals of the strain from the root, so they are
+continuous (for a beam with their slopes), and the stiffness matrix couples only strains of the same
+panel. Strains scaled to unit stiffness are coordinates z with the strain energy ``1/2 z^T z``, so
+that no ill-conditioned stiffness matrix is needed.
 """
 
 import itertools
@@ -32,11 +32,10 @@ def mesh_for(span: Span, motion: BeamDirection, waves: int, *, refine: float = 1
     refine
         Factor on the number of Legendre polynomials per panel.
 
-    Notes
-    -----
-    A panel lies between two stations and its stiffness changes at most threefold, so that the
-    strain, singular where the linear stiffness would reach zero, has a fast Legendre series.
-    Oscillations cos(a t) on -1 <= t <= 1 have Legendre coefficients below ``a^k / (2k + 1)!!``.
+    Notes ----- A panel lies between two stations, and the stiffness changes at most threefold along
+    it. The strain is singular where the linearly extrapolated stiffness reaches zero; this point is
+    then far from the panel, so the Legendre series converges fast. Oscillations cos(a t) on -1 <= t
+    <= 1 have Legendre coefficients below ``a^k / (2k + 1)!!``.
     """
     edges = panel_edges(span, motion)
     left, half = edges[:-1], np.diff(edges) / 2
@@ -54,7 +53,8 @@ def mesh_for(span: Span, motion: BeamDirection, waves: int, *, refine: float = 1
         size += 1
     variation = float(np.max(np.abs(1 - start_stiffness / stiffness)))
     if variation > 0:
-        # Bernstein: a pole at 1/spread makes coefficients fall by this factor per degree.
+        # By Bernstein's theorem, a pole at 1/spread makes coefficients fall by this factor per
+        # degree.
         decay = 1 / variation + math.sqrt(1 / variation**2 - 1)
         size = max(size, 1 + math.ceil(-math.log(ROUNDING) / math.log(decay)))
     size = max(size + 1, math.ceil(2 * waves / len(half)), 3)
@@ -62,7 +62,7 @@ def mesh_for(span: Span, motion: BeamDirection, waves: int, *, refine: float = 1
 
 
 def panel_edges(span: Span, motion: BeamDirection) -> Array:
-    """Return panel edges [m]: the stations of a span and further divisions.
+    """Return panel edges [m]: the stations of a span, and divisions between stations.
 
     Panels are divided where the stiffness changes more than threefold or a panel is too long.
     """
@@ -108,8 +108,8 @@ def _unit_strains(half: Array, middle: Array, start: Array, size: int) -> Array:
 
     Panels have half lengths [m], and stiffnesses in the middle and at the start, (p, 1) each.
     """
-    # In closed form, stiffness being linear on a panel: quadrature would leave rounding between
-    # polynomials that do not couple, which derivatives of the modes enlarge.
+    # Computed in closed form, since stiffness is linear on a panel. Quadrature would leave rounding
+    # errors in zero entries, which differentiation of the modes would amplify.
     k = np.arange(size)
     off_diagonal = 2 * k[1:] / ((2 * k[1:] - 1) * (2 * k[1:] + 1))
     constant, linear = (
@@ -184,8 +184,8 @@ class PanelMesh:
         slope_field = before + half[:, :, None] * (self.tables[1] @ c)
         if self.motion.order == 1:
             return [slope_field]
-        # A panel with strain c0 + c1 t turns all beyond it by 2 half c0 about its middle, and
-        # lowers it by 2/3 half^2 c1.
+        # A panel of half length h with strain c0 + c1 t rotates the rest of the span by 2 h c0
+        # about the middle of the panel, and lowers the rest by 2/3 h^2 c1.
         offset = _before(panel_turn * middle + (2 / 3) * half**2 * c[:, 1])[:, None]
         displacement = before * self.x[..., None] - offset
         return [displacement + half[:, :, None] ** 2 * (self.tables[2] @ c), slope_field]

@@ -1,4 +1,4 @@
-"""Families of shape functions of a span: modes, static shapes, elements, polynomials, springs."""
+"""Families of shape functions: modes, static shapes, finite elements, polynomials, springs."""
 
 import math
 from collections.abc import Callable
@@ -44,9 +44,9 @@ from flexarm.spatial import Array
 
 
 def moment_curves(span: Span, motion: BeamDirection, count: int) -> SpanCurves:
-    """Return curves with Legendre polynomials of x as bending moments (of rods, forces).
+    """Return curves whose bending moments (for rods, forces) are Legendre polynomials of x.
 
-    Loads at the tip and loads distributed along the span cause such moments in any section.
+    Tip loads and distributed polynomial loads cause such moments, whatever the section.
     """
     edges = span.edges
     values = span.table[motion.stiffness]
@@ -74,8 +74,8 @@ def combined_shapes(
 ) -> Shapes:
     """Build shapes of the span from combinations of moment curves, one per column and direction.
 
-    The combined shapes of a direction are diagonalised.  Static shapes are added on request; moment
-    curves of the lowest degrees are the static shapes of the tip.
+    The combined shapes of a direction are diagonalised.  Static shapes of tip loads, which are the
+    moment curves of the lowest degrees, are added if the shape choice requests them.
     """
 
     def combine(direction: Direction, weights: Array) -> SpanCurves:
@@ -112,13 +112,13 @@ class Assumed(Discretisation):
     name: str
     summary: str
     citation: str
-    # Function that returns the boundary conditions in a direction from the inertia at the link's
-    # ends.
+    # Function of the inertia at the link's ends and a direction that returns the boundary
+    # conditions.
     conditions: Callable[[Ends, BeamDirection], Conditions]
-    keep_root: bool = False  # whether bending shapes keep their root slope, which turns the hub
+    keep_root: bool = False  # whether bending shapes have a root slope, which rotates the hub
     with_body: bool = False  # whether the boundary conditions depend on the inertia at the ends
-    # Whether the rotary inertia Jy, Jz of the sections enters the eigenproblem of bending, as it
-    # does the mass matrix of the amplitudes.
+    # Whether the eigenproblem of bending includes the rotary inertia Jy, Jz of the sections, as the
+    # mass matrix of the amplitudes always does.
     rotary: bool = False
 
     def loaded(self, choice: ShapeChoice) -> bool:
@@ -148,21 +148,21 @@ class Assumed(Discretisation):
 def _clamped(ends: Ends, motion: BeamDirection) -> Conditions:
     """Return the boundary conditions of a clamped root and a rigid body at the tip.
 
-    The tip load is mass, inertia and offset along the link for bending, inertia about the link's
-    axis for torsion, mass for stretch.  The inertia at the root is ignored.
+    The tip load has mass, inertia and an axial offset for bending, inertia about the link's axis
+    for torsion, and mass for stretch.  The inertia at the root is ignored.
     """
     return Conditions.of(replace(ends, root_inertia=(math.inf, math.inf, math.inf)), motion)
 
 
 def _beams(support: Support) -> Callable[[Ends, BeamDirection], Conditions]:
-    """Return a function that supports beams as given; rods get a clamped root and a free tip."""
+    """Return a function for boundary conditions: ``support`` for beams, clamped-free for rods."""
     return lambda ends, motion: Conditions(support if motion.order == 2 else "clamped-free")
 
 
-# Modes of the span between the inertia at its root and the body at its tip. The root slope (of a
-# twisted rod: the root's value) is subtracted, so that the joint coordinate is the root's angle.
-# The rigid-body mode that a finite inertia at the root permits is left out. The root of stretch
-# shapes is fixed.
+# Modes of the span between the inertia at its root and the body at its tip. The root slope (for a
+# rod in torsion, the root twist) is subtracted, so that the joint coordinate is the angle of the
+# root. The rigid-body mode that a finite root inertia permits is excluded. Stretch shapes have a
+# fixed root.
 LOADED = Assumed(
     "loaded",
     "modes with the inertia at the root and the body at the tip",
@@ -172,8 +172,8 @@ LOADED = Assumed(
     rotary=True,
 )
 ASSUMED = (
-    # `flexarm.model.arm_modes` replaces these in an arm by the shapes of the arm's own modes; for a
-    # link alone they are its loaded modes.
+    # In an arm, `flexarm.model.arm_modes` replaces these shapes by shapes from the modes of the
+    # arm; for a single link they are its loaded modes.
     replace(
         LOADED,
         name="arm-modes",
@@ -201,7 +201,7 @@ ASSUMED = (
         _beams("pinned-free"),
         keep_root=True,
     ),
-    # Zero at root and tip, so that x is the chord.
+    # The shapes vanish at root and tip, so that the x axis is the chord between the ends.
     Assumed(
         "pinned-pinned",
         "modes between two pins; the x axis is the chord",
@@ -209,7 +209,7 @@ ASSUMED = (
         _beams("pinned-pinned"),
         keep_root=True,
     ),
-    # Without their root displacement and slope: the root stays in its joint and tangent to x.
+    # Root displacement and slope are subtracted: the root stays at the joint and tangent to x.
     Assumed(
         "free-free",
         "modes of the floating link, root displacement and slope taken out",
@@ -222,11 +222,11 @@ ASSUMED = (
 class CraigBamptonShapes(Discretisation):
     """Constraint shapes of the tip, and ``count`` fixed-interface modes in each direction.
 
-    Bending: ``y1`` is the static shape of unit tip displacement [m] at zero tip slope, ``y2`` the
-    static shape of unit tip slope [rad] (dy/dx, dz/dx) at zero tip displacement, ``y3`` and on are
+    Bending: ``y1`` is the static shape of unit tip displacement [m] at zero tip slope, and ``y2``
+    that of unit tip slope [rad] (dy/dx or dz/dx) at zero tip displacement. ``y3`` and higher are
     the modes with both ends clamped.  Torsion and stretch: ``twist1`` is the static shape of unit
     tip motion, the others have both ends fixed.  Constraint shapes are never rescaled.  A direction
-    with count 0 has no shapes at all.
+    with a count of 0 has no constraint shapes either.
 
     The stiffness matrix couples neither constraint shapes with modes nor modes with each other.
     Statics under any force and moment at the tip are exact.
@@ -254,8 +254,8 @@ class CraigBamptonShapes(Discretisation):
         return join(parts, span)
 
 
-# Legendre coefficients on an element, by the displacement and slope of its right node; those of its
-# left node are mirrored.  Slopes are per half element length.
+# Legendre coefficients on an element per unit displacement and slope of its right node; the left
+# node's are mirrored. Slopes are with respect to half the element length.
 HERMITE = ((0.5, 0.6, 0.0, -0.1), (-1 / 6, -0.1, 1 / 6, 0.1))
 LINEAR = ((0.5, 0.5),)
 
@@ -297,13 +297,14 @@ def _reduced(
 class ElementShapes(Discretisation):
     """Finite elements of equal length, as many as the counts; the root node is clamped.
 
-    Coordinates are the values at node k, k L/n from the root: ``node1.y``, ``node1.slope_y``
-    (dy/dx), ``node2.y``, ...; then ``node1.z``, ``node1.slope_z`` (dz/dx), ...; ``node1.twist``,
-    ...; ``node1.stretch``, ...  Sections that vary inside an element are integrated as they are.
+    Coordinates are the displacements and slopes of the nodes; of n nodes, node k is at a distance k
+    L/n from the root. Their order is ``node1.y``, ``node1.slope_y`` (dy/dx), ``node2.y``, ...; then
+    ``node1.z``, ``node1.slope_z`` (dz/dx), ...; ``node1.twist``, ...; ``node1.stretch``, ...
+    Section properties may vary inside an element, and are integrated without approximation.
 
-    With ``reduce`` = r the coordinates of each direction are instead the first r modes of the
-    elements, clamped at the root and carrying the tip body of the ends: ``y1``, ``y2``, ... (all
-    modes where the elements have fewer).
+    With ``reduce`` = r, the coordinates ``y1``, ``y2``, ... are instead the amplitudes of the first
+    r modes of the elements in each direction, with a clamped root and the tip body attached. If the
+    elements have fewer than r modes, all of them are used.
     """
 
     name = "elements"
@@ -311,11 +312,11 @@ class ElementShapes(Discretisation):
     citation = "Theodore & Ghosal 1995, eqs 12-15"
 
     def loaded(self, choice: ShapeChoice) -> bool:
-        """Return whether the shapes are modes of the elements, which depend on the tip body."""
+        """Return whether the shapes are reduced to modes, which depend on the tip body."""
         return isinstance(choice, choices.Elements) and choice.reduce is not None
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
-        """Build the nodal shapes of a span, or with ``reduce`` their modes."""
+        """Build the nodal shapes of a span or, with ``reduce``, the modes of its elements."""
         parts = [
             nodal_shapes(span, motion, count)
             for motion, count in requested_directions(span, counts)
@@ -332,7 +333,7 @@ class ElementShapes(Discretisation):
 
 
 def _springs(span: Span, motion: BeamDirection, count: int) -> Shapes:
-    """Return the shape function of each spring's deflection in one direction."""
+    """Return the shapes of unit spring deflections in one direction, one shape per spring."""
     segments = np.linspace(0.0, span.length, count + 1)
     centres = (segments[:-1] + segments[1:]) / 2
     edges = np.concatenate(([0.0], centres, [span.length]))
@@ -351,7 +352,7 @@ def _compliance(span: Span, motion: BeamDirection, segments: Array) -> Array:
     width = np.diff(edges)
     left = span.at(motion.stiffness, edges[:-1])
     growth = 2 * (span.at(motion.stiffness, edges[:-1] + width / 2) / left - 1)
-    # ln(1 + g)/g, whose limit 1 is the uniform panel's.
+    # The factor is ln(1 + g)/g, with the limit 1 for a uniform panel.
     is_uniform = np.abs(growth) < 1e-12
     factor = np.where(is_uniform, 1.0, np.log1p(growth) / np.where(is_uniform, 1.0, growth))
     starts = np.searchsorted(edges, segments[:-1])
@@ -382,10 +383,10 @@ class LumpedShapes(Discretisation):
 class PolynomialShapes(Discretisation):
     """Polynomials up to a given degree, clamped at the root, combined into modes.
 
-    n shapes span x^2 to x^(n + 1) for beams, x to x^n for rods; ``y1`` is the slowest mode in the
-    span of the polynomials with a free tip.  Convergence is fastest where rotation or loads change
-    the modes of a uniform or smoothly tapered span; at a step of the section the curvature jumps,
-    which polynomials do not represent.
+    The n shapes are combinations of x^2 to x^(n + 1) for beams and of x to x^n for rods. They
+    approximate the modes with a free tip; ``y1`` has the lowest frequency. Polynomials converge
+    fast for a uniform or smoothly tapered span whose deflection differs from its modes because of
+    rotation or loads. They converge slowly at a step of the section, where the curvature jumps.
     """
 
     name = "polynomials"
@@ -397,8 +398,8 @@ class PolynomialShapes(Discretisation):
         edges = np.array([0.0, span.length])
         parts = []
         for motion, count in requested_directions(span, counts):
-            # Strains are Legendre polynomials: from degree ten on, powers of x would be linearly
-            # dependent.
+            # Strains are Legendre polynomials, because powers of x above the ninth would be
+            # linearly dependent to working precision.
             root = np.zeros((motion.order, count))
             curves = integrate_strain(edges, np.eye(count)[None], root)
             part = strained(family(motion.direction, curves, edges), span)
@@ -421,15 +422,15 @@ def add_static(
     span, counts
         The span, and the number of modes in each direction.
     rest
-        Function of a direction and its number of modes.  It returns the static shapes minus their
-        projection on the modes, as curves with an identity stiffness matrix.
+        Function of a direction and its number of modes. It returns the static shapes with their
+        projection on the modes subtracted, as curves whose stiffness matrix is the identity.
 
     Returns
     -------
     Shapes
-        In each direction the unchanged modes, then two shapes for a beam (for a uniform beam they
-        complete x^2 and x^3) or one for a rod (x), not coupled with the modes in strain energy;
-        none where the modes span the static shapes.
+        In each direction the unchanged modes, then two static shapes for a beam or one for a rod.
+        Together with the modes of a uniform beam, they represent x^2 and x^3 exactly. Static shapes
+        that are linear combinations of the modes are omitted.
     """
     parts: list[Shapes] = []
     for motion, count in requested_directions(span, counts):

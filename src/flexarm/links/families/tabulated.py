@@ -1,4 +1,4 @@
-"""Shapes, mass, stiffness and damping of a link from a file of modal data."""
+"""Shape functions, mass, stiffness and damping of a link from a file of modal data."""
 
 from pathlib import Path
 
@@ -31,11 +31,11 @@ def write_modal_data(
     path
         Path of the file to write.
     shapes
-        The shapes; where they have no mass matrix, it is integrated over the span.
+        The shapes; a missing mass matrix is integrated over the span.
     span
         The flexible span.
     stations
-        Distances of the stations from the root [m], from 0 to the span's length; or the number of
+        Distances of the stations from the root [m], from 0 to the span's length; or a number of
         evenly spaced stations, to which the stations of the section's table are added.
     name, notes
         Name and notes written to the file.
@@ -77,8 +77,8 @@ def write_modal_data(
 def _written_masses(span: Span, x: Array) -> dict[str, object]:
     """Return mass and rotary inertia at stations x [m], as keys of a file of modal data.
 
-    They are lumped where the section is not linear between the stations.  A lump is the mass around
-    a station weighted by the hat function of the station: total mass and its centre are exact.
+    If the section is not linear between the stations, masses are lumped at the stations by linear
+    hat functions, which preserves total mass and centre of mass.
     """
     jumps = len(span.edges) < len(span.stations)
     if not jumps and np.isin(span.edges, x).all():

@@ -1,27 +1,27 @@
-"""Displacement fields of a sliding link over xi = x/l, with l the exposed length.
+"""Displacement fields of a sliding link as functions of xi = x/l, with l the exposed length.
 
-A material section moves out with the beam and so along the shapes, ``d xi/dt = (1 - xi) l'/l`` (the
-time derivative of Theodore & Ghosal 1995, eqs 19-21, at a fixed material point; primes of l and d
-are rates).  Displacement, velocity per coordinate and acceleration are therefore linear
-combinations of the functions ``P, (1 - xi) P', (1 - xi)^2 P''`` of the parent curves P.  Where a
-parent's factor is the length itself, the second function is ``(1 - xi) P' + P``, since its two
-terms have the same coefficient.  Integrals over the exposed part are constant matrices between the
-coefficients.
+A material section moves out with the beam, so that its xi changes by ``d xi/dt = (1 - xi) l'/l``.
+This is the time derivative of Theodore & Ghosal 1995, equations 19 to 21, at a fixed material
+point; primes of l and of the amplitudes d are time derivatives. Displacement, velocity per
+coordinate rate and acceleration are therefore linear combinations of the functions ``P, (1 - xi)
+P', (1 - xi)^2 P''`` of the parent curves P. If the factor of a parent curve is proportional to the
+length, the second function is ``(1 - xi) P' + P``, since these two terms have the same coefficient.
+Integrals over the exposed part are constant matrices between the coefficients.
 
-Collocation nodes stand along the exposed part.  Sections turn by ``sum_k chi_k'(xi) e_k`` with the
-parent curves chi and ``e = a(l) d/l``, so with tangents P at nodes a section is at ``r = l sum_g
-I_g(xi) P_g``.  A material section moves by ``d xi/dt = (1 - xi) l'/l`` and so with the velocity
-(primes: time derivatives)
+Geometrically exact links have collocation nodes at fixed xi. Sections rotate by the angles ``sum_k
+chi_k'(xi) e_k`` with the parent curves chi and ``e = a(l) d/l``. With the axis tangents P_g at the
+nodes, the cardinal functions l_g and their integrals I_g, a section is at ``r = l sum_g I_g(xi)
+P_g``. A material section has the velocity (primes are time derivatives)
 
     ``sum_g I_g (l P_g)' + l' (1 - xi) sum_g l_g P_g``,
 
-and at constant l' has the acceleration
+and, at constant l', the acceleration
 
     ``sum_g I_g (l P_g)'' + 2 l' (1 - xi) sum_g l_g P_g' + (l'^2/l) (1 - xi)^2 sum_g dl_g/dxi P_g``.
 
 Interpolated tangents may jump between panels; integrating the last term by parts includes the
-momentum that sections gain as they pass a jump.  A linear section is ``c_0 + c_1 (1 - xi) l``; its
-integrals are sums of those with the weights ``(1 - xi)^k``.
+momentum that sections gain as they pass a jump.  Properties of a linearly tapered section are ``c_0
++ c_1 (1 - xi) l``; their integrals are sums of integrals with the weights ``(1 - xi)^k``.
 """
 
 from collections.abc import Callable, Mapping
@@ -44,14 +44,14 @@ from flexarm.spatial import Array, Expr, constant, settled
 
 @dataclass(frozen=True)
 class ParentFactors:
-    """Factors of a sliding link's curves that depend on its length, times amplitudes and rates."""
+    """Length-dependent factors A of a sliding link's curves, times amplitudes d and rates."""
 
     matrix: Expr
     value: Expr  # A d
     slope: Expr  # A' d
     rate: Expr  # A d'
     bend: Expr  # A'' d l'^2 + 2 A' d' l'
-    scales: Array  # 1 where A is a multiple of the length, else 0
+    scales: Array  # 1 for each curve whose factor is proportional to the length, else 0
 
 
 class SlidingMotion:
@@ -60,7 +60,7 @@ class SlidingMotion:
     Parameters
     ----------
     shapes
-        The link's shapes, m of them.
+        The m shape functions of the link.
     own, rates
         Exposed length and amplitudes, shape (1 + m,), and their time derivatives.
     """
@@ -107,7 +107,8 @@ class SlidingMotion:
     def angles(self, xi: float) -> tuple[Expr, Expr, Expr]:
         """Return angles (3,), columns per rate (3, k) and bias (3,) of the section at xi.
 
-        The angles are of first order; the bias is their second rate at zero accelerations.
+        The angles are of first order; the bias is their second time derivative at zero
+        accelerations.
         """
         return evaluate(self.rotation(), self.rotation_functions(np.array([xi])))
 
@@ -174,9 +175,8 @@ class SlidingMotion:
 def exposed_stiffness(shapes: SlidingShapes, length: Expr) -> list[tuple[Expr, Array]]:
     """Return stiffness matrices (K, K) of slopes and twists, one per section of `Span.tapers`.
 
-    With each stand the powers of the exposed length that it scales with, (K,): stretch is a slope,
-    and curvature and torsion are derivatives of a slope and of twist.  No two directions share
-    stiffness.
+    Each matrix comes with the powers of the exposed length to which its rows are proportional,
+    (K,). Stiffness does not couple different directions.
     """
     sizes = [np.full(len(shapes.parents[d]), 1.0 if d == "x" else -1.0) for d in DIRECTIONS]
     powers, matrices = np.concatenate(sizes), list[tuple[Expr, Array]]()
@@ -195,7 +195,7 @@ def parent_amplitudes(shapes: SlidingShapes, length: Array, d: Array) -> Array:
 
 
 def length_factor(shapes: SlidingShapes, direction: Direction, length: Expr) -> Expr:
-    """Evaluate the factors of curves in a direction at an exposed length [m], (K, m)."""
+    """Evaluate the factors a(l) of the parent curves in a direction at a length [m], (K, m)."""
     return chebyshev_series(shapes.factors[direction], shapes.range, length)
 
 
@@ -219,12 +219,12 @@ def chebyshev_series(series: Array, range_: tuple[float, float], length: Expr) -
 def _line(series: Array, range_: tuple[float, float]) -> tuple[Array, Array]:
     """Return start and slope of a two-term Chebyshev series (2, a, b), ``start + slope l``.
 
-    Where start is only rounding, so that the series is a multiple of the length, start is 0.
+    A start at rounding level is set to 0, so that the series is proportional to the length.
     """
     low, high = range_
     slope = series[1] / ((high - low) / 2)
     start = series[0] - slope * ((low + high) / 2)
-    # three roundings of numbers of the first coefficient's size
+    # bound on rounding errors relative to the first coefficient
     rounding = 4 * np.finfo(float).eps * np.abs(series[0])
     return np.where(np.abs(start) <= rounding, 0.0, start), slope
 
@@ -257,11 +257,11 @@ def integrated(
 ) -> Basis:
     """Return integrals over xi of curves P, ``(1 - xi) P'`` and ``(1 - xi)^2 P''``, per axis.
 
-    They have the weight ``(1 - xi)^power``.  P are smooth between ``edges``; ``before`` counts the
-    other functions that precede P on an axis.
+    The weight is ``(1 - xi)^power``. The curves P are smooth between ``edges``; ``before`` is the
+    number of other functions that precede P on each axis.
 
-    At edges the second third of the functions jumps, so that the last third has a pulse.
-    The pulse times the mean of a jumping function is the momentum that sections gain as they pass.
+    At edges the functions with P' jump, so that those with P'' have a pulse. The pulse times the
+    mean of a jumping function is the momentum that sections gain as they pass the edge.
     """
     places, weights = Span(1.0, edges[[0, -1]], {}).quadrature(SERIES_POINTS, edges)
     weights = weights * (1 - places) ** power
@@ -280,26 +280,28 @@ def integrated(
 
 @dataclass(frozen=True)
 class GrowingNodes(Collocation):
-    """Collocation data of a sliding link's curves over xi = x/l, for unit length.
+    """Collocation data of a sliding link's parent curves over xi = x/l, for unit length.
 
-    The mass per xi is ``w = (1 - xi)^power``; stiffness and rotary inertia are those of the section
-    of this power in `Span.tapers`.
+    The mass per unit of xi is ``w = (1 - xi)^power``; stiffness and rotary inertia are those of the
+    section of this power in `Span.tapers`. ``l^a`` is the vector of the G cardinal functions for
+    axis a, and ``I^a`` the vector of their integrals from 0 to xi.
     """
 
-    passing: Array  # ``int w I^a (1 - xi) l^b`` for two of the axes x, y, z, (3, 3, G, G)
+    passing: Array  # ``int w I^a (1 - xi) l^b`` for axes a and b, (3, 3, G, G)
     passed: Array  # ``int w (1 - xi)^2 l^a l^b``, (3, 3, G, G)
     gain: Array  # ``int w (1 - xi) l^a``, (3, G)
     power: int
-    further: tuple["GrowingNodes", ...] = ()  # the same nodes for the higher powers
+    # Data of the same nodes for the higher powers of 1 - xi.
+    further: tuple["GrowingNodes", ...] = ()
 
-    # Sums over nodes are of `gram`, the mass of the amplitudes of its factor.
+    # Sums over nodes always use `gram`; the mass matrix of the amplitudes always uses `factor`.
     basis: ClassVar[None] = None  # link coordinates are not combined
     even: ClassVar[bool] = True
     uses_roots: ClassVar[bool] = True
 
     @classmethod
     def of(cls, shapes: SlidingShapes, excess: int, power: int = 0) -> "GrowingNodes":
-        """Select nodes, ``excess`` more than shapes and at least one more than curves over xi.
+        """Select nodes: ``excess`` more than shapes, and at least one more than parent curves.
 
         The data for ``power`` come first, then the data for higher powers.
         """
@@ -334,7 +336,7 @@ class GrowingNodes(Collocation):
     def functions(self, xi: Array) -> Functions:
         """Evaluate ``I, (1 - xi) l, (1 - xi)^2 dl/dxi`` at xi, shape (3 G, len(xi)) per axis.
 
-        l are the cardinal functions of the G nodes, I their integrals from 0 to xi.
+        Here l are the cardinal functions of the G nodes, and I their integrals from 0 to xi.
         """
         left = 1 - xi
         return {

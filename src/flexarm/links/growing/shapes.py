@@ -1,9 +1,9 @@
-"""Shape functions of a link that slides out of its hub, over position and exposed length.
+"""Shape functions of a link that slides out of its hub, of position and exposed length.
 
 A shape is ``phi_j(x; l) = sum_k chi_k(x/l) a_kj(l)``: a few parent curves chi and factors a, which
-are Chebyshev series of the exposed length l.  Shapes that are independent of the length or only
-scaled by it are their own parents, so that a is diagonal and equations stay short; the parents of
-other shapes are computed by a singular value decomposition.
+are Chebyshev series of the exposed length l.  If the length does not change the shapes, or only
+scales them, the shapes are their own parent curves, so that a is diagonal and the equations are
+short. Otherwise, a singular value decomposition yields the parent curves.
 """
 
 from collections.abc import Callable
@@ -30,10 +30,10 @@ class SlidingShapes:
     span: Span  # the whole beam; its section is linear from end to end
     range: tuple[float, float]  # least and largest exposed length [m]
     edges: Array  # panel edges in xi = x/l, from 0 to 1
-    # Per direction the Legendre coefficients of the parent curves on each panel of xi, (K, panels,
-    # degree + 1).
+    # Legendre coefficients of the K parent curves of each direction on each panel of xi,
+    # (K, panels, degree + 1).
     parents: dict[Direction, Array]
-    # Per direction the Chebyshev coefficients of the factors a(l), (R, K, m).
+    # Chebyshev coefficients of the factors a(l) of each direction, R terms, (R, K, m).
     factors: dict[Direction, Array]
 
     def per_length(self, name: str) -> list[float]:
@@ -46,9 +46,9 @@ class SlidingShapes:
         return [(k, mass * length ** (k + 1)) for k, mass in every if mass]
 
     def inside(self, name: str, length: Scalar) -> list[Scalar]:
-        """Return coefficients d_n: a property in the hub is ``sum d_n z^n``, with z from 0 to 1.
+        """Return coefficients d_n of a section property ``sum d_n z^n`` of the part in the hub.
 
-        z is the distance from the mouth over the length of beam in the hub.
+        z is the distance from the hub's mouth divided by the length of the part in the hub, 0 to 1.
         """
         tip, *rises = self.per_length(name)
         mouth = sum((rise * length**k for k, rise in enumerate(rises, 1)), tip * length**0)
@@ -113,7 +113,7 @@ def follow_length(
     Parameters
     ----------
     build
-        Function that returns the shapes of a link of given length [m], smooth in the length.
+        Function that returns the shapes of a link of given length [m]; they vary smoothly with it.
     span
         The whole beam.
     range_
@@ -167,7 +167,7 @@ def _same(curves: Array, others: Array) -> bool:
 def _align_signs(samples: list[dict[Direction, Array]]) -> None:
     """Change signs of sampled shapes in place, so that each shape is continuous over the length.
 
-    A tip scaling flips the sign where a node of the shape passes through the tip.
+    Scaling to unit tip displacement flips the sign at lengths where the tip displacement is 0.
     """
     for before, here in pairwise(samples):
         for direction in DIRECTIONS:
@@ -250,9 +250,9 @@ def _trimmed(fit: Array, range_: tuple[float, float]) -> Array:
 def _fit_places(
     shapes: Shapes, low: float, high: float, node: float, edges: Array
 ) -> dict[Direction, Array]:
-    """Fit shapes built at one Chebyshev node by Legendre coefficients between edges in xi.
+    """Fit the shapes at one Chebyshev node of the length by Legendre series between edges in xi.
 
-    They have the shape (panels, degree + 1, m) per direction.
+    The coefficients have the shape (panels, degree + 1, m) per direction.
     """
     length = (low + high) / 2 + (high - low) / 2 * node
     assert abs(shapes.edges[-1] - length) <= 1e-9 * length
@@ -266,13 +266,14 @@ def _fit_places(
 def _panel_edges(shapes: Shapes) -> Array:
     """Return the panel edges of the shapes in xi, from 0 to 1."""
     edges = shapes.edges / shapes.edges[-1]
-    return np.asarray(edges[np.append(np.diff(edges) > ROUNDING, True)])  # two may be one
+    # Edges that differ by rounding are merged.
+    return np.asarray(edges[np.append(np.diff(edges) > ROUNDING, True)])
 
 
 def _converged(terms: dict[Direction, Array]) -> dict[Direction, Array]:
     """Return Legendre series whose coefficients at rounding level are set to 0.
 
-    A derivative would amplify the rounding by up to the square of the degree.
+    Differentiation would amplify rounding errors by up to the square of the degree.
 
     Raises
     ------
@@ -288,6 +289,7 @@ def _converged(terms: dict[Direction, Array]) -> dict[Direction, Array]:
     found = {}
     for direction, t in terms.items():
         tail = np.maximum.accumulate(np.abs(t[:, ::-1]).max(axis=0))[::-1]
-        # Series of elements, which end, have at most 7e-15: positions are rounded over the link.
+        # Finite series, as of finite elements, have later coefficients of at most 7e-15 due to
+        # rounding.
         found[direction] = np.where(tail > DUST * (1 + t.shape[0]) * size, t, 0.0)
     return found

@@ -2,14 +2,15 @@
 
 With N nodes at positions ``X_a``, shapes ``phi_j(a)`` and the mass matrix m of the mesh,
 ``W = [1, X, phi_1 .. phi_m]`` and the Gram matrix ``G = W^T m W`` contain all mass moments of a
-body with positions ``X + sum q_j phi_j``, for any geometry and mass distribution (Shabana 2020,
-chapter 5).
+body with positions ``X + sum q_j phi_j``. This holds for any geometry and mass distribution
+(Shabana 2020, chapter 5).
 
 Under load, points move by ``Phi q + 1/2 q^T X q``.  The work of a load f on the second term is a
 stiffness ``K_f = -int f X`` of the amplitudes: the sum of K_sigma, due to the stress caused by the
-load, and K_u, due to the displacement caused by the load.  The 18 matrices per unit load, of
-inertia forces and tip loads, are the first moments of X and its values at the tip, and nothing else
-of X is needed to second order in the amplitudes (Wallrapp & Schwertassek 1991).
+load, and K_u, due to the displacement caused by the load.  The 18 stiffness matrices per unit
+inertia force and tip load determine the first mass moments of X and its values at the tip. To
+second order in the amplitudes, the equations depend on X only through these (Wallrapp &
+Schwertassek 1991).
 """
 
 from dataclasses import dataclass, field, replace
@@ -40,8 +41,8 @@ class SecondOrder:
 
     first: Array  # ``int X dm``, (3, m, m)
     second: Array  # ``int X_a r_b dm`` at ``[a, b]``, (3, 3, m, m)
-    tip: Array  # X of the tip's origin, (3, m, m)
-    tip_angle: Array  # X of the tip's angles, (3, m, m)
+    tip: Array  # second-order displacement of the tip's origin, (3, m, m)
+    tip_angle: Array  # second-order rotation of the tip, (3, m, m)
 
     def changed(self, transform: Array) -> "SecondOrder":
         """Return the matrices for new amplitudes, ``d = transform d_new`` with transform (m, k)."""
@@ -73,8 +74,9 @@ def of_unit_loads(loads: Array, hub: Array) -> SecondOrder:
     Parameters
     ----------
     loads
-        Stiffness in axes of the data per unit of: acceleration and angular acceleration of the hub,
-        products of its angular velocities ``xx, yy, zz, yz, zx, xy``, force and moment on the tip.
+        Stiffness matrices in the axes of the data, one per unit load: acceleration and angular
+        acceleration of the hub, products ``xx, yy, zz, yz, zx, xy`` of its angular velocities, and
+        force and moment on the tip.
     hub
         Axes of the hub as columns, (3, 3).
     """
@@ -82,7 +84,8 @@ def of_unit_loads(loads: Array, hub: Array) -> SecondOrder:
     second = np.zeros((3, 3, *loads.shape[1:]))
     for a in range(3):
         b, c = (a + 1) % 3, (a + 2) % 3
-        # int X_a r_b is weighted by w~ w~ and alpha~
+        # The moments int X_a r_b enter through the squared angular velocity and the angular
+        # acceleration.
         second[a, a] = (spin[a] - spin[b] - spin[c]) / 2
         second[b, c] = (spin[3 + a] - angular[a]) / 2
         second[c, b] = (spin[3 + a] + angular[a]) / 2
@@ -94,7 +97,7 @@ def of_unit_loads(loads: Array, hub: Array) -> SecondOrder:
 
 
 def examine_loads(data: ModalData, findings: Findings, *, held: bool) -> SecondOrder | None:
-    """Check K_sigma and K_u; return second-order displacements, None if K_sigma is not given.
+    """Check K_sigma and K_u; return second-order displacements, or None without K_sigma.
 
     Errors are added to the findings.
     """
@@ -165,13 +168,13 @@ def _slope(x: SecondOrder, i: Integrals, axis: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """P points of a flexible body that are drawn, with lines and triangles between them."""
+    """P points of a flexible body for display, with lines and triangles between them."""
 
     places: Array  # undeformed positions [m], (P, 3)
     moved: Array  # displacement per amplitude, (P, 3, m)
     lines: np.typing.NDArray[np.int64]  # pairs of points, (k, 2)
-    axis: int  # number of the first points, which form the axis from hub to tip
-    # Triangles of the surface, (f, 3).
+    axis: int  # number of points, the first ones, that form the axis from hub to tip
+    # Indices of the three points of each of f surface triangles, (f, 3).
     faces: np.typing.NDArray[np.int64] = field(
         default_factory=lambda: np.zeros((0, 3), dtype=np.int64)
     )
@@ -196,9 +199,10 @@ class ReducedBody(BodyData):
     tip: Pose  # tip frame, undeformed
     tip_shape: Array  # displacement of the tip's origin per amplitude, (3, m)
     tip_angle: Array  # first-order rotation of the tip per amplitude, (3, m)
-    damping: Array | None  # damping matrix, (m, m); None: the link's own damping applies
-    # Whether only K and M of the interfaces are known, so that the change of the moments with the
-    # deformation is left out.
+    # Damping matrix, (m, m); None if the damping of the link in the model file applies.
+    damping: Array | None
+    # Whether only K and M of the interfaces are known. The mass moments are then independent of the
+    # deformation.
     first_order: bool
     drawn: Drawn
     strains: Array | None = None  # strain at P positions per amplitude, (P, m); None if unknown
@@ -229,9 +233,9 @@ class ReducedBody(BodyData):
         return None if damping is None or not np.any(damping) else constant(damping)
 
     def largest_strain(self, d: Array) -> Array:
-        """Return the largest absolute strain at amplitudes d, (T, m): (T,); NaN if unknown.
+        """Return the largest absolute strain, (T,), at amplitudes d, (T, m).
 
-        NaN means that the strains are unknown.
+        The result is NaN if the strains are unknown.
         """
         if self.strains is None or not self.strains.size:
             return np.full(len(d), np.nan)
@@ -284,7 +288,7 @@ def rigid_mass(i: Integrals) -> Array:
 def orthogonal(body: ReducedBody) -> ReducedBody:
     """Return a body with exactly orthogonal modes, if they are orthogonal to a file's precision.
 
-    Orthogonal modes are eliminated at little cost.  Modes that are not orthogonal are unchanged.
+    Equations with exactly orthogonal modes are cheaper to solve. Other modes are unchanged.
     """
     mass = body.integrals.modal_mass
     size = np.sqrt(np.diag(mass))
@@ -308,8 +312,8 @@ def orthogonal(body: ReducedBody) -> ReducedBody:
 def cleaned(body: ReducedBody) -> ReducedBody:
     """Return a body in which mass moments at rounding level are set to 0.
 
-    Symbolic equations then omit these terms.  Moments along each axis, and rotary inertia about the
-    axis, have separate bounds, so that a slender body retains the inertia about its long axis.
+    Symbolic equations then omit these terms.  Each axis has its own rounding level, so that a
+    slender body retains the inertia about its long axis.
     """
     i = body.integrals
     size = np.sqrt(np.diag(i.modal_mass))
@@ -345,10 +349,11 @@ def cleaned(body: ReducedBody) -> ReducedBody:
 
 
 _TETRA = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]]
-# Nodes 0 to 3 of a brick are the corners of its bottom, with these edges; 4 to 7 are above them.
+# Nodes 0 to 3 of a brick element are the corners of its bottom face; nodes 4 to 7 are above them.
 RING = [(0, 1), (1, 2), (2, 3), (3, 0)]
 _BRICK = [[0, 3, 2, 1], [a + 4 for a, _ in RING], *([a, b, b + 4, a + 4] for a, b in RING)]
-SOLID_CORNERS = {4: _TETRA, 10: _TETRA, 8: _BRICK, 20: _BRICK}  # faces by the count of nodes
+# Corner nodes of each face; keys are the element's number of nodes.
+SOLID_CORNERS = {4: _TETRA, 10: _TETRA, 8: _BRICK, 20: _BRICK}
 
 
 def drawn_points(
@@ -356,8 +361,8 @@ def drawn_points(
 ) -> Drawn:
     """Select the points of a mesh (N, 3) to draw, with shapes (m, N, 3) and tip motions (m, 6).
 
-    With surface faces, if not too many, the surface is displayed; otherwise a selection of nodes,
-    with the lines between them or the triangles of their convex hull.
+    If the mesh has surface faces, and not too many, the surface is displayed. Otherwise a selection
+    of nodes is displayed, with the given lines between them or the triangles of their convex hull.
     """
     axis, axis_shapes = _axis(positions, shapes, tip, tips)
     nodes = np.unique(faces)
@@ -376,7 +381,7 @@ def drawn_points(
 
 
 def triangles(faces: Integers) -> Integers:
-    """Return triangles (., 3), with each quadrangle of faces (f, 4) divided into two triangles."""
+    """Return triangles (t, 3): each quadrangle of faces (f, 4) is divided into two triangles."""
     if faces.shape[1] == 3:
         return faces
     return np.concatenate([faces[:, [0, 1, 2]], faces[:, [0, 2, 3]]])
@@ -403,7 +408,7 @@ def _hull_triangles(positions: Array) -> Integers:
 
 
 def straight_axis(tip: Pose, tips: Array) -> Drawn:
-    """Return the display axis of a body without nodes: a cubic from hub to tip."""
+    """Return the displayed axis of a body without nodes, a cubic curve from hub to tip."""
     s = np.linspace(0.0, 1.0, AXIS_POINTS)[:, None]
     length = float(np.linalg.norm(tip.position))
     direction = tip.position / length

@@ -37,7 +37,7 @@ from flexarm.links.integrals import Integrals
 from flexarm.spatial import IDENTITY, Array, Pose, angles_from_rotation
 from flexarm.units import quantity
 
-# Rule, axis of the displacement, axis of the rotation, sign.
+# Relation between rotation and slope: text, axis of displacement, axis of rotation, sign.
 PLANES = (("theta_z must be y'", 1, 2, 1.0), ("theta_y must be -z'", 2, 1, -1.0))
 
 
@@ -49,7 +49,8 @@ def least_eigenvalue(matrix: Array) -> float:
     Returns
     -------
     float
-        0 to 1 for a mass matrix; ``-inf`` if a diagonal entry is negative, or 0 in a nonzero row.
+        The eigenvalue, from 0 to 1 for a mass matrix; ``-inf`` if a diagonal entry is negative, or
+        if it is 0 in a nonzero row.
     """
     nonzero = np.any(matrix != 0, axis=1)
     matrix = matrix[np.ix_(nonzero, nonzero)]
@@ -61,7 +62,7 @@ def least_eigenvalue(matrix: Array) -> float:
 
 
 def check_matrix(findings: Findings, name: str, matrix: Array, *, definite: bool) -> Array:
-    """Return a matrix made exactly symmetric; add an error if asymmetric or not (semi)definite.
+    """Return a matrix made exactly symmetric; add an error if it is asymmetric or indefinite.
 
     ``definite`` requires a positive definite matrix, otherwise a positive semidefinite one.
     """
@@ -115,7 +116,7 @@ def coupled(matrix: Array) -> bool:
 
 
 def state_conventions(findings: Findings, data: ModalData) -> None:
-    """Report the units of the data and the pose of the hub frame as facts."""
+    """Add the units of the data and the pose of the hub frame to the report."""
     (length, mass, time), hub = data.units, data.hub or IDENTITY
     findings.fact("units", f"length {length:g} m, mass {mass:g} kg, time {time:g} s; below in SI")
     angles = triple(math.degrees(angle) for angle in angles_from_rotation(hub.rotation))
@@ -217,7 +218,7 @@ def check_slopes(findings: Findings, x: Array, data: ModalData) -> None:
             increment, integral = sign * np.diff(u[:, axis]), integrals[:, about]
             largest = max(float(np.linalg.norm(increment)), float(np.linalg.norm(integral)))
             if largest <= 1e-3 * size:
-                continue  # the shape has next to nothing in this plane
+                continue  # the shape has only negligible values in this plane
             difference = float(np.linalg.norm(increment - integral)) / largest
             worst = max(worst, difference)
             findings.judge(
@@ -248,7 +249,7 @@ def _slope_mistake(rise: Array, integral: Array, other: Array, name: str) -> str
 
 
 def check_size(findings: Findings, data: ModalData, tip: Pose) -> None:
-    """Check that interfaces are near the nodes and that the body is not denser than any metal."""
+    """Check that interfaces are near the nodes and that the density is below that of any metal."""
     low, high = data.nodes.min(axis=0), data.nodes.max(axis=0)
     size = float((high - low).max())
     findings.fact("nodes", f"{len(data.nodes)}, over {triple(high - low)} m")
@@ -284,10 +285,10 @@ def check_size(findings: Findings, data: ModalData, tip: Pose) -> None:
 
 
 def check_order(findings: Findings, places: Array, shapes: Array) -> None:
-    """Add a note for a node or mesh whose displacements differ from its neighbours'.
+    """Add a note if displacements of neighbouring nodes differ, as in data with shuffled nodes.
 
     The displacement gradients between neighbours are compared with the median of all nodes, and
-    with the size of shapes over the size of the body.
+    with the largest displacement divided by the size of the body.
     """
     from scipy.spatial import cKDTree
 
@@ -328,8 +329,8 @@ def check_totals(
     findings
         Report to which facts, notes and errors are added.
     sources
-        Name of a source, its key in the file, and its integrals; the other sources, and the values
-        stated in the file, are compared with the first.
+        Per source, its name, its key in the file, and its integrals. The first source is the
+        reference for the others and for the stated values.
     stated
         Mass, centre and inertia about the origin stated in the file.
     length
@@ -375,7 +376,7 @@ def check_totals(
 
 
 def modal_difference(i: Integrals, modal: Array) -> float:
-    """Return the largest difference of a modal mass matrix from the integrated one, relative."""
+    """Return the largest relative difference between a modal mass matrix and the integrated one."""
     computed = np.einsum("ijaa->ij", i.shape_shape) + i.rotary_modal
     size = np.sqrt(np.maximum(np.diag(modal), 1e-300))
     return float(np.abs((computed - modal) / np.outer(size, size)).max(initial=0.0))
@@ -420,10 +421,10 @@ def check_orthogonal(findings: Findings, mass: Array) -> None:
 def check_hertz(
     findings: Findings, data: ModalData, deforming: Integers, mass: Array | None
 ) -> None:
-    """Check that the frequencies of deforming shapes are in the plausible range.
+    """Check that the frequencies of shapes that deform the body are plausible.
 
-    With a modal mass matrix (m, m) computed from the nodes, also check that frequencies agree with
-    K, or without K that the modes are orthogonal.
+    If a modal mass matrix (m, m) is computed from the nodes, also check that frequencies agree with
+    the stiffness matrix K or, without K, that the modes are orthogonal.
     """
     if data.hertz is None:
         return
