@@ -34,7 +34,8 @@ from flexarm.model.profiles import AnyProfile
 from flexarm.spatial import Array, Expr, constant
 
 Value = TypeVar("Value", Expr, float)
-NO_GAINS = {"target", "rate", "period", "delay", "resolution"}  # not in the expressions
+# Keys of a servo's data that its symbolic expressions do not contain.
+NO_GAINS = {"target", "rate", "period", "delay", "resolution"}
 UNITS = tuple(
     {name: tuple(float(i == k) for i in range(3))} for name in ("force", "torque") for k in range(3)
 )
@@ -42,7 +43,7 @@ UNITS = tuple(
 
 @dataclass(frozen=True)
 class Acting:
-    """A wrench that is a function of time and state: its law, and its first index in w."""
+    """A wrench whose factors a law of time and state returns, and the index of the first factor."""
 
     law: ca.Function
     first: int
@@ -61,7 +62,7 @@ class Acting:
 class Servoed:
     """A servo in the equations of motion: input index, measured row, gains, limit and state."""
 
-    name: str  # of the joint's coordinate
+    name: str  # name of the joint's coordinate
     column: int  # index of the servo's input in u
     row: Array  # measured position per coordinate: position = row @ q, (n,)
     # Data of the model file.
@@ -143,8 +144,8 @@ def servos(model: Model) -> tuple[Servoed, ...]:
 class Actuators:
     """Servos, friction, windings, ties and event functions in an arm's equations of motion."""
 
-    # servos, slipping, bristles, windings, ties: elements that drive joints beside the inputs, rub,
-    # or connect the tip to a point.
+    # servos, slipping, bristles, windings, ties: servos, stick-slip elements, bristle friction,
+    # motor windings, and spring-dampers from the tip to a point.
     servos: tuple[Servoed, ...] = ()
     slipping: tuple[Slipping, ...] = ()
     bristles: tuple[Bristle, ...] = ()
@@ -154,10 +155,11 @@ class Actuators:
     # Event functions, evaluated with the equations.
     event_functions: tuple[EventFunction, ...] = ()
     wrenches: tuple[Acting, ...] = ()  # wrenches that depend on time and state
-    # Number of rates of impulses after the powers: of outer forces on an arm on a free base.
+    # Number of impulse rates of outer forces, which the equations return after the powers: 6 for a
+    # free base, else 0.
     impulses: int = 0
 
-    # Number of powers that the equations return: one per work, and one per loss channel.
+    # Number of powers that the equations return: one per work integral, and one per loss channel.
     work_integrals: int = field(init=False, repr=False, compare=False)
     # Names of the actuator states: servo integrals, bristle deflections, winding currents.
     state_names: tuple[str, ...] = field(init=False, repr=False, compare=False)
@@ -189,7 +191,7 @@ class Actuators:
 
     @property
     def floors(self) -> Array:
-        """Least range of each actuator state, as scale of its integration error, (states,)."""
+        """Least range [SI] of each actuator state, to which its error is relative, (states,)."""
         servos = [element for element in self.servos if element.state is not None]
         return np.array([
             *(SERVO_STATE_FLOOR * (element.servo.stiffness or element.servo.damping or 1.0)
@@ -220,10 +222,10 @@ class Actuators:
         return bool(self.slipping or self.bristles or self.windings or self.ties)
 
     def own(self, model: Model) -> dict[str, Callable[[Model], Any]]:
-        """Return the functions that list actuators, by kind, for kinds that equal the model's.
+        """Return, by kind, the functions that list a model's actuators, if these equal the model's.
 
-        A kind is ``servos``, ``bristles`` or ``windings``; it is left out if these actuators have
-        none, or others than the model.
+        A kind is ``servos``, ``bristles`` or ``windings``; a kind of which these actuators have
+        none, or others than the model, is left out.
         """
         return {
             kind: list_of
@@ -238,9 +240,9 @@ class Actuators:
         return any(servo.servo.effort is not None for servo in self.servos)
 
     def stiffness(self, model: Model) -> tuple[Array, Array]:
-        """Return stiffness and damping matrices, (n, n) each, of servos acting where they measure.
+        """Return stiffness and damping matrices, (n, n) each, of collocated servos.
 
-        Sampled servos are left out.
+        A collocated servo acts where it measures.  Sampled servos are left out.
         """
         K, D = np.zeros((2, model.size, model.size))
         for stiffness, damping, outer in self.gains():
@@ -251,8 +253,7 @@ class Actuators:
     def gains(self) -> Iterator[tuple[Any, Any, Array]]:
         """Yield stiffness, damping, and matrix row^T row (n, n), of each servo that is not sampled.
 
-        An in-place servo acts where it measures; the row takes coordinates to the measured
-        position.
+        A servo that acts where it measures is symmetric; ``row @ q`` is its measured position.
         """
         for servo in self.servos:
             if servo.in_place and servo.servo.period is None:
@@ -272,7 +273,7 @@ class Actuators:
     def shares(
         self, model: Model, u: Expr, q: Expr, v: Expr, r: Expr, x: Expr, b: Expr
     ) -> tuple[Share, Expr, list[Expr]]:
-        """Return the efforts of drive trains and ties, acting inputs, and motor currents."""
+        """Return forces of drive trains and ties, effective inputs, and motor currents."""
         share, currents = Share(ca.SX(v.shape[0], 1)), []
         columns: list[Expr] = [*ca.vertsplit(u)] if u.shape[0] else []
         index = sum(servo.state is not None for servo in self.servos)
@@ -296,8 +297,8 @@ class Actuators:
     def event_expressions(self, arguments: EventArguments, a: Expr, dx: Expr) -> dict[str, Expr]:
         """Return expressions ``event_values`` of the event functions, and ``event_rates``.
 
-        ``event_rates`` are the time derivatives of the event functions. The rate is 0 for an event
-        function whose rate does not follow from accelerations.
+        ``event_rates`` are the time derivatives of the event functions. The rate is set to 0 if it
+        cannot be computed from accelerations.
         """
         values = ca.vertcat(*(function.trace(arguments) for function in self.event_functions))
         has_rate = ca.DM([function.smooth for function in self.event_functions])
@@ -326,7 +327,7 @@ class Actuators:
 
 
 NO_ACTUATORS = Actuators()
-KINDS = {"servos": servos, "bristles": bristles, "windings": windings}  # of a model itself
+KINDS = {"servos": servos, "bristles": bristles, "windings": windings}  # lists a model's actuators
 
 
 def _key(elements: dict[str, Any]) -> str:
@@ -409,7 +410,8 @@ def motion_of(
         event_arguments = EventArguments(model, extra_inputs["t"], q, v, states, effort[0])
         outputs |= actuators.event_expressions(event_arguments, a, rates)
     inputs = extra_inputs | inputs
-    # A law that contains the arm's own equations shares most of them with the arm.
+    # A control law that contains the arm's equations, as computed torque does, shares most common
+    # subexpressions with them.
     results = ca.cse(list(outputs.values()))
     return ca.Function("motion", list(inputs.values()), results, list(inputs), list(outputs))
 

@@ -31,11 +31,11 @@ BRAKE, HYSTERESIS, WINDING = "brake", "hysteresis", "winding"  # names of loss_c
 
 @dataclass
 class Share:
-    """Running sum of forces, powers and state rates that drive-train elements contribute."""
+    """Sum of the forces, powers and state rates that drive-train elements contribute."""
 
     push: Expr  # generalised force, (n,)
-    # fed, moved: power [W] of the inputs beside the power of their efforts, and power [W] of the
-    # moving points that ties connect the tip to.
+    # fed, moved: power [W] of the inputs beyond the mechanical power of their efforts, and power
+    # [W] of the moving points to which ties connect the tip.
     fed: Scalar = 0.0
     moved: Scalar = 0.0
     # Power dissipated in addition to that of the arm's own equations [W], by loss channel.
@@ -109,7 +109,7 @@ class Winding:
         return self.name.removesuffix(".current")
 
     def settled(self, u: float, v: Array) -> float:
-        """Compute the steady-state current [A] at an input u and rates v, current limit aside."""
+        """Compute the unlimited steady-state current [A] at an input u and rates v."""
         if self.motor.input == "current":
             return u
         back_emf = self.motor.torque_constant * self.ratio * float(self.row @ v)
@@ -144,7 +144,7 @@ class Winding:
             total.rates.append(growth)
             growth = inductance * growth * x
             total.stored = total.stored + inductance * x**2 / 2
-        # The arm's equations contain the winding as a damper, whose power is not heat.
+        # The arm's equations contain the winding's back-EMF as a damper, whose power is not heat.
         heat, damper_heat = motor.resistance * current**2, back_emf**2 / motor.resistance
         total.fed = total.fed + growth + heat - damper_heat
         total.take(self.loss_channel, heat)
@@ -154,7 +154,7 @@ class Winding:
 
 @dataclass(frozen=True)
 class SpringDamper:
-    """Spring and damper (a tie) between the arm's tip and a point, positioned by three targets."""
+    """Spring and damper (a tie) between the arm's tip and a point; three targets move the point."""
 
     loss_channel: str
     stiffness: float
@@ -180,11 +180,11 @@ class SpringDamper:
 class StickSlip:
     """Stick-slip element of a coordinate: dry friction, a brake, or both."""
 
-    name: str  # of the coordinate
+    name: str  # name of the coordinate
     # axis, index: axis of the coordinate, and index of the coordinate in q.
     axis: Axis
     index: int
-    frictions: dict[str, AnyFriction]  # by loss_channel
+    frictions: dict[str, AnyFriction]  # by loss channel
     # Effort of the axis's brake, infinite if the brake never slips; None without a brake here.
     brake: float | None
 
@@ -235,7 +235,7 @@ def sliding(friction: AnyFriction, rate: Expr) -> Scalar:
     """Return the magnitude of dry friction effort at a sliding rate, Stribeck effect included."""
     if friction.static is None or friction.stribeck_speed is None:
         return friction.coulomb or 0.0
-    # At standstill a power of 0 has no derivative by its exponent, and NaN times 0 is NaN.
+    # At standstill the power 0^x has no derivative by x: it is NaN, and NaN times 0 is NaN.
     ratio = (
         ca.fmax(ca.fabs(rate) / friction.stribeck_speed, LEAST_STRIBECK_RATIO)
         ** friction.stribeck_exponent

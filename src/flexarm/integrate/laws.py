@@ -161,7 +161,7 @@ class Sampled(Summarised):
         return round(self.delay / self.period)
 
     def begin(self, model: Model) -> "Computer":
-        """Return the law ready to be sampled on an arm from time 0 on.
+        """Return the law with its memory, ready to be sampled on an arm from time 0 on.
 
         Raises
         ------
@@ -275,7 +275,7 @@ def real_answer(answer: object) -> Array | None:
 class ServoMemory:
     """State of a sampled servo between two samples."""
 
-    ticks: int = 0  # sampling instants so far, those while the joint was locked included
+    ticks: int = 0  # sampling instants so far, also while the joint was locked
     before: float | None = None  # last measured position
     integral: float = 0.0  # integral term, as an input
     # Times [s] and inputs that take effect after the delay.

@@ -137,9 +137,9 @@ def record_samples(m: IntegratorState) -> None:
 
 @kernel
 def next_stop(m: IntegratorState) -> float:
-    """Return the next time [s] that no step may cross: a jump, an event or the end.
+    """Return the next time [s] at which a step must end.
 
-    It is a jump of a channel or the end; for fixed steps also a sample.
+    This is the next jump of a channel, or the end; for fixed steps also the next sample.
     """
     stop = m.t_end
     if m.next_break < m.break_count:
@@ -293,7 +293,7 @@ def march(m: IntegratorState) -> int:
         prescribe(m.system, m.t, m.y)
         widen(m)
         m.peak = m.t
-        # Every step evaluates the equations last at its end.
+        # The last evaluation of the equations in every step is at its end.
         if (
             first_out_of_bounds(m) >= 0
             or first_peak_outside(m, 0) >= 0

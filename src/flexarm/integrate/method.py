@@ -14,7 +14,7 @@ from flexarm.loops.kernel import Kernel
 
 @dataclass(frozen=True)
 class ToleranceRule:
-    """Rule by which a method derives its tolerance per step from the tolerance of a run."""
+    """Rule that computes a method's tolerance per step from the tolerance of a run."""
 
     share: float = (
         1.0  # share of the run's tolerance that a step may take, at the default tolerance
@@ -46,14 +46,14 @@ class Method:
     begin
         Builds the method's integrator state from the fields that all methods share.
     work
-        Approximate operations of a trial step; loops count by the time that they take.
+        Approximate operations of a trial step; loops count as operations of equal time.
     renewal
         Operations to renew data that the method reuses over many steps, None without such data
         (``renewals`` counts renewals).
     renewed_after
         Number of steps between two renewals.
     rule
-        Share of a run's tolerance that a step may take; the numbers are in
+        Share of a run's tolerance that the error of a step may take; its numbers are in
         `flexarm.integrate.tolerance`.
     vibration_steps
         Steps per second to follow vibrations at a tolerance of 1e-3; the second argument is whether
@@ -73,11 +73,11 @@ class Method:
     restart
         Discards stored data of the equations after these have changed (None: no such data).
     proven
-        Recompiles with full optimisation what was compiled quickly, once a run is long (None:
-        nothing).
+        Function that recompiles the equations with full optimisation once a run is long (None: the
+        equations are not recompiled).
     stable
-        Largest stable product of step and eigenvalue magnitude, whatever the damping, of a
-        fixed-step method.
+        Largest product of step and eigenvalue magnitude at which a fixed-step method is stable for
+        any damping.
     reach
         Largest product of step and eigenvalue magnitude.  The error estimate of an explicit method
         may accept steps beyond the stability limit, since it does not include states within a step.

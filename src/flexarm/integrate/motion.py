@@ -22,7 +22,8 @@ class MotionFunctions:
     # A function (t, q, v) to u that is part of the equations, or None.
     law: ca.Function | None = None
     actuators: Actuators = NO_ACTUATORS  # servos, brakes and event functions in the equations
-    # Compiled functions; machine code is unloaded with its object, and runs have only addresses.
+    # Compiled functions, kept here because runs refer to machine code by address only, and the code
+    # is unloaded with its object.
     kept: dict[tuple[str, Level], Compiled] = field(default_factory=dict, repr=False)
 
     @property
@@ -32,7 +33,7 @@ class MotionFunctions:
 
     @property
     def timely(self) -> bool:
-        """Whether the equations depend on time explicitly, by a law or by an orbit's rotation."""
+        """Whether the equations depend on time explicitly, through a law or an orbit's rotation."""
         return self.ruled or bool(self.actuators.impulses and self.equation.model.orbit)
 
     def trace(self, formulation: Formulation, *, accelerated: bool = False) -> ca.Function:
@@ -60,11 +61,11 @@ class MotionFunctions:
 
     @cached_property
     def _own(self) -> dict[str, Callable[[Model], Any]]:
-        """Functions that list the actuators with unchanged data of a model, by kind."""
+        """Functions, by kind, that list the model's actuators where these are unchanged."""
         return self.actuators.own(self.equation.model)
 
     def _acting(self, formulation: Formulation) -> Actuators:
-        """Return the actuators, with numbers of the formulation's model, which may be symbols."""
+        """Return the actuators with the formulation's parameters, which may be symbols."""
         elements = {kind: list_of(formulation.model) for kind, list_of in self._own.items()}
         return replace(self.actuators, **elements)
 
@@ -78,7 +79,7 @@ class MotionFunctions:
             others = replace(self.actuators, **own_elements)
             key = f"integrate {name} {law}{others.key} {', '.join(self._own)}"
             compiled = self.equation.compile(key, make, level=level)
-        # threads that compile at once share one
+        # threads that compile at the same time share one result
         return self.kept.setdefault((name, level), compiled)
 
 

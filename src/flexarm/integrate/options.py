@@ -53,14 +53,14 @@ Locks = Mapping[str, Sequence[tuple[float, float]]]
 class Option:
     """Declaration of an option of a run, attached to a field of `RunOptions`."""
 
-    help: str  # one line
+    help: str  # description in one line
     more: str = ""  # further sentences for the reference
-    # Of a number: its unit (1 of a ratio) and its bounds; it must be above a bound of 0.
+    # Unit (1 for a ratio) and bounds of a number; a number with the lower bound 0 must be above 0.
     unit: str = ""
     bounds: tuple[float, float] = (0.0, math.inf)
-    words: tuple[str, ...] = ()  # names that it may be, as far as they are known beforehand
-    check: Callable[[str, Any], object] | None = None  # refuses a value of another kind
-    flag: str = ""  # on the command line, with its value; empty if only Python has it
+    words: tuple[str, ...] = ()  # allowed names, as far as they are known beforehand
+    check: Callable[[str, Any], object] | None = None  # raises an error for a value of another kind
+    flag: str = ""  # command-line flag with its value; empty for Python only
 
     def read(self, name: str, value: Any) -> Any:
         """Return a value in SI units, or raise an error that names the option."""
@@ -74,7 +74,7 @@ class Option:
 
 
 def _known_method(name: str, value: object) -> None:
-    from flexarm.integrate.methods import METHODS  # methods that users have registered included
+    from flexarm.integrate.methods import METHODS  # including methods that users register
 
     require_word(name, value, ("auto", *METHODS), SimulationError)
 

@@ -47,14 +47,14 @@ MISSION_PORTS = (
     "h",
     "event_values",
     "event_rates",
-)  # ports that only some equations have
+)  # arguments that only some equations have
 
 
 @dataclass(frozen=True)
 class Channel:
     """A function of time that drives an arm: input, wrench factor, prescribed motion, target.
 
-    Its times count from ``begin`` [s]; ``offset`` is added to its values.
+    The function's times count from ``begin`` [s]; ``offset`` is added to the function's values.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Channel:
 
 @dataclass(frozen=True)
 class Measures:
-    """Quantities, linear in the coordinates and grouped, whose ranges scale integration errors."""
+    """Groups of quantities, linear in the coordinates, whose ranges scale integration errors."""
 
     rows: Array  # coefficients of the coordinates, one row per quantity, (R, n)
     rate_rows: Array  # coefficients of the modal rates, one row per quantity, (R, n)
@@ -113,7 +113,7 @@ class StateLimit:
 
 
 def table_of(compiled: Compiled, buffers: Mapping[str, Array]) -> tuple[Ints, list[Array]]:
-    """Return the pointer table for calls of compiled equations, and the arrays it points to."""
+    """Return a pointer table for compiled equations, and the arrays to which it points."""
     arguments = compiled.inputs[: len(compiled.inputs) - len(compiled.constants)]
     arrays = [buffers[port.name] for port in arguments]
     arrays += [*compiled.constants, *(buffers[port.name] for port in compiled.outputs)]
@@ -178,9 +178,9 @@ def system_of(
 ) -> tuple[System, dict[str, Array]]:
     """Build the record of compiled equations and channels; also return its arrays by name.
 
-    With several lanes, each element of every array is `lanes` numbers side by side, one per arm,
-    and channels are listed likewise.  The equations return `work_integrals` powers, then `impulses`
-    rates of impulses.
+    With several lanes, each element of every array is `lanes` adjacent numbers, one per arm, and
+    each channel is listed once per arm.  The equations return `work_integrals` powers, then
+    `impulses` rates of impulses.
     """
     model = equation.model
     functions = [channel for group in groups for channel in group]
@@ -303,8 +303,8 @@ def state_limits_of(
 ) -> list[StateLimit]:
     """Return all bounds at which a run ends: joint limits, ends of sliding links, tip slopes.
 
-    Bounds of positions by double precision are included.  Joint limits may be left out, since the
-    equations are valid beyond them.
+    The result includes the position bounds of `digit_limits`.  Joint limits may be left out, since
+    the equations are valid beyond them.
     """
     n, bounds = model.size, digit_limits(model, rtol)
     unit = np.eye(2 * n)
@@ -346,7 +346,7 @@ def state_limits_of(
 
 
 def _less_bending(model: Model, part: LinkModel) -> str:
-    """Return a remedy for a span that bends too far: more spans, where its link can have them."""
+    """Return advice for a span that bends too far: more spans, if the link can have more."""
     if part.exact is None or part.body.range is not None:
         return "Stiffen or split the link."
     link = model.arm.links[part.number - 1]

@@ -156,7 +156,7 @@ class Simulation:
     acting
         Wrenches of time and state, whose unit wrenches the arm contains.
     audited
-        Whether the motion is solved again where it may miss the tolerance.
+        Whether the motion is solved again if it may have missed the tolerance.
 
     Attributes
     ----------
@@ -294,13 +294,13 @@ class Simulation:
                 motion = np.ptp(solution.states[:, : 2 * self.model.size], axis=0)
                 motionless = len(solution.times) > 1 and not np.any(motion)
                 run_over, task = hybrid.discrete.over, self._prepare(state)
-                if run_over:  # the state after an impact, and the load of the tip, are the end
+                if run_over:  # the run ends with the state after the impact
                     final_state = Solution(
                         task.times[:1], task.state[None], state.reference_attitude[None]
                     )
                     run = self._run_of(task, run, final_state)
                     break
-                if motionless and self.automatic:  # a phase without motion favours no method
+                if motionless and self.automatic:  # without motion, all methods are equal
                     self.first, (self.method, self.why) = task, self._choose(task, self.tolerance)
                 motions.append(task.motion)
                 armed.append((state.t, hybrid.armed(state.t)))
@@ -442,10 +442,10 @@ class Simulation:
 def parts_of(
     task: InitialValueProblem, method: Method, rtol: float, step: float | None = None
 ) -> int:
-    """Return into how many parts sample intervals are divided before vibrations are known.
+    """Return the number of parts of a sample interval, before vibrations are known.
 
-    It is a power of 2, at most `MOST_INTERVAL_PARTS`; steps of rk4 end at the parts, so no part is
-    shorter than a step.
+    The number is a power of 2, at most `MOST_INTERVAL_PARTS`. Steps of rk4 end at the ends of the
+    parts, so no part is shorter than a step.
     """
     fastest, interval = task.vibration.fastest, float(np.median(np.diff(task.times)))
     shortest = 0.0
@@ -462,7 +462,7 @@ def thin(solution: Solution, parts: int, curves: Curves) -> Solution:
     """Return a solution without samples that lie on straight lines between its other samples.
 
     `parts` is the number of parts that each sample interval was split into.  A solution in progress
-    keeps the samples at the ends of the intervals.
+    keeps only the samples at the ends of the intervals.
     """
     if parts == 1:
         return solution
@@ -564,14 +564,14 @@ def solve_until_kept(
     difference: Callable[[Solution, Solution], float],
     seconds: Callable[[Run], float],
 ) -> tuple[Run, Solution, float]:
-    """Solve a motion at ever smaller tolerances until it keeps the requested one.
+    """Solve a motion at decreasing tolerances until the solution meets the requested tolerance.
 
-    The first solution shows by its balances whether errors live and grow: it is compared with a
-    solution at a 30th of the tolerance if a balance is off by more than ``rtol``, or if an error of
-    the energy, as an error of frequency, may have changed the phase of the joints' motion by that.
-    Further solutions follow while the last difference is too large for its 30th to keep ``rtol``.
-    The repetition ends where a smaller tolerance halves neither difference nor balances: their
-    errors are not due to the integration then.
+    The balances of energy and momentum of the first solution show whether its errors grow. The
+    solution is compared with one at a 30th of the tolerance in two cases: if the error of a balance
+    exceeds ``rtol``, or if the error of the energy may have shifted the phase of the joints' motion
+    by more than ``rtol``. Further solutions follow while a 30th of the last difference exceeds
+    ``rtol``. The repetition ends when a smaller tolerance halves neither the difference nor the
+    errors of the balances, since these are then not caused by the integration.
 
     Parameters
     ----------
@@ -623,7 +623,7 @@ def solve_until_kept(
 
 
 def _radians(run: Run) -> float:
-    """Return how far joints and base move on their way, relative to their scales, at least 1."""
+    """Return the path lengths of joints and base relative to their scales, at least 1."""
     ways = [
         float(np.trapezoid(np.abs(run.v[:, k]), run.t)) / scale
         for k, scale in run.model.scales.items()

@@ -98,7 +98,7 @@ def new_state(
 def make_ready(m: IntegratorState) -> IntegratorState:
     """Evaluate the equations at the start of a run, and return the integrator state."""
     m.budget = 0
-    march(m)  # no further than the start
+    march(m)  # evaluates only the start
     if m.event_count:
         set_corner_bounds(m)
     return m
@@ -153,7 +153,7 @@ def interruption(stop: KeyboardInterrupt, t: float) -> Ending:
 
 
 def first_budget(m: IntegratorState) -> int:
-    """Return the number of step attempts that by their operations take the time of a call."""
+    """Return the number of step attempts that, by operation count, take `KERNEL_CALL_TIME`."""
     work = m.method.work(Operations(m.system.n, m.problem.motion))
     return 1 + int(KERNEL_CALL_TIME / (OPERATION_TIME * work))
 
@@ -177,7 +177,7 @@ def _integrate(
     recompile = m.method.proven
     while ending is None:
         remaining = RECOMPILED_AFTER - m.steps - m.rejections
-        if recompile is not None and remaining > 0:  # an exact count, independent of the clock
+        if recompile is not None and remaining > 0:  # the count does not depend on the clock
             m.budget = min(m.budget, remaining)
         elif recompile is not None:
             recompile(m)
@@ -288,7 +288,7 @@ def locate_event(m: IntegratorState, reference_attitude: Array) -> Ending | None
         return bool(first_out_of_bounds.python(m) >= 0)
 
     crossing = m.peak
-    if not is_out_of_bounds(crossing):  # only the cubic through the step's ends is, or by rounding
+    if not is_out_of_bounds(crossing):  # only the cubic or rounding is outside
         crossing = _other_crossing(m, is_out_of_bounds)
     index = first_out_of_bounds.python(m)
     functions = m.problem.motion.actuators.event_functions
@@ -304,7 +304,7 @@ def locate_event(m: IntegratorState, reference_attitude: Array) -> Ending | None
     is_out_of_bounds(crossing)
     ends_phase = functions[first_out_of_bounds.python(m)].corner is None
     _record_until(m, crossing if ends_phase else crossing - instant(crossing))
-    m.t = crossing  # from here on there is no dense output of the step
+    m.t = crossing  # dense output of the step ends here
     m.y[:] = state
     _cross_rail_nodes(m, reference_attitude)
     if ends_phase:
@@ -337,8 +337,8 @@ def _approach_event(
 ) -> float:
     """Return the time [s] of an event, approached by ever shorter steps; -1 if it disappears.
 
-    A step across a corner of the equations has a large error; the last step about the event is
-    short.
+    A step across a corner of the equations has a large error, so the last step, which crosses the
+    event, is short.
     """
     steps, end = m.steps, m.t
     for _ in range(EVENT_APPROACHES):
@@ -355,7 +355,7 @@ def _approach_event(
         if not is_out_of_bounds(crossing):
             crossing = -1.0
             record_samples(m)
-            if m.t < end:  # a shorter step would show the event again
+            if m.t < end:  # a shorter step would detect the event again
                 _step_to(m, end)
                 crossing = end if is_out_of_bounds(end) else -1.0
             break
@@ -448,7 +448,7 @@ def _failure(m: IntegratorState, code: int) -> Ending:
 
 
 def _singular_near(m: IntegratorState, step: float) -> str:
-    """Return why M is singular now or one step ahead; empty if it is regular."""
+    """Return why the mass matrix is singular now or one step ahead; empty if it is regular."""
     for y in (m.y, m.y + step * m.f) if m.problem.equation.guarded else ():
         reason = m.problem.equation.singularity(y[: m.system.n])
         if reason:
@@ -526,7 +526,7 @@ def _with_energy(
     response[others] = np.linalg.solve(matrix, np.eye(len(v))[others, index])
 
     def energy(mass: Array, speed: Array) -> float:
-        """Compute the free coordinates' kinetic energy less the prescribed coordinates' [J]."""
+        """Compute the kinetic energy of free less that of prescribed coordinates [J]."""
         driven = speed.copy()
         driven[others] = 0.0
         return float((speed - driven) @ mass @ (speed - driven) - driven @ mass @ driven) / 2
@@ -534,5 +534,5 @@ def _with_energy(
     excess = energy(mass_after, speeds) - energy(mass_before, v)
     slope, bend = float(speeds[others] @ matrix @ response[others]), float(response[index])
     root = np.sqrt(max(slope**2 - 2 * bend * excess, 0.0))
-    # Of the two roots, take the one with which the station keeps its direction.
+    # Take the root for which the carriage keeps its direction along the rail.
     return np.asarray(speeds + (np.copysign(root, v[index]) - slope) / bend * response)

@@ -92,8 +92,8 @@ def evaluate_contacts(o: Obstacles, y: Array, y_new: Array, h: float, x: float) 
 def contact_step(o: Obstacles, y: Array, y_new: Array, h: float, energy: float) -> float:
     """Return the largest step [s], at most h, that resolves the penetration of every contact.
 
-    Between two evaluations no point approaches faster than its speed.  The largest possible
-    penetration is the one that stores the given kinetic energy [J].
+    The search assumes that no contact point approaches faster than its speed between evaluations.
+    The largest possible penetration is the one that stores the given kinetic energy [J].
     """
     x = 0.0
     allowed = h
@@ -142,8 +142,8 @@ class IntegratorState(Record):
     last_step: float = 0.0
     largest: float  # upper bound of the step [s]
     smallest: float  # lower bound of the step [s]
-    # 1 if every other step has a smaller bound, else 0: steps of equal length do not detect a
-    # vibration that has the same phase after each of them.
+    # 1 if every second step has a smaller bound, else 0: steps of equal length do not detect a
+    # vibration that has the same phase after each step.
     uneven: int
     adaptive: int  # 1 if the error estimate controls the step, 0 for equal steps
     order: int  # order of the method
@@ -156,7 +156,8 @@ class IntegratorState(Record):
     # y_old, f_old: state and rates at t_old.
     y_old: Array
     f_old: Array
-    # error, last_error: error of the trial and of the last accepted step, over the tolerance.
+    # error, last_error: error of the trial step and of the last accepted step, relative to the
+    # tolerance.
     error: float = 0.0
     last_error: float = 1e-2
     tolerance: float  # per step, relative to the ranges below
@@ -328,7 +329,7 @@ def start_fields(
         sample_time=begin,
     )
     for name, values in problem.start.ranges.items():
-        if values.shape == getattr(m, name).shape:  # servos may have other states now
+        if values.shape == getattr(m, name).shape:  # servo states may have changed
             getattr(m, name)[:] = values
     return vars(m)
 
@@ -362,7 +363,8 @@ def find_modal_state(m: IntegratorState) -> None:
 def error_weight(allowed: float, rounding: float) -> float:
     """Return the weight of an error from the sum of its tolerance and rounding error.
 
-    Subtracting the rounding error instead would let steps grow until they are rejected, repeatedly.
+    If the rounding error were subtracted instead, steps would grow until they are rejected, again
+    and again.
     """
     return allowed / (allowed + rounding)
 
@@ -416,10 +418,9 @@ def widen(m: IntegratorState) -> None:
 def measure(m: IntegratorState, e: Array) -> float:
     """Return the largest error of a state relative to the ranges of the motion so far.
 
-    Rate errors of modes that vibrate independently cancel in a deflection at single instants only:
-    their magnitudes are added up.  Errors of modes that dampers keep from vibrating are added with
-    sign.  Errors of rounding size are allowed beside the tolerance, since no shorter step reduces
-    them.
+    Magnitudes of rate errors are added up over modes that vibrate independently, since these errors
+    cancel at single instants only.  Errors of overdamped modes are added with their signs. Rounding
+    errors are allowed in addition to the tolerance, since no shorter step reduces them.
     """
     n = m.system.n
     find_modal(m, e, m.modal_places)

@@ -80,7 +80,7 @@ def step_limits(
         first = 0.01 / max(vibration.fastest, 10.0 / duration)
     else:
         first = equal_step(method, vibration, duration, rtol, step)
-    # The slope of dry friction is that of standstill, and no bound while it slips.
+    # The damping of dry friction is linearised at standstill, and does not bound steps in slip.
     rate = vibration.fastest if coulomb_frictions(problem.equation.model) else vibration.largest
     spin_rate = max(
         (function.fastest for function in problem.motion.actuators.event_functions), default=0.0

@@ -128,7 +128,7 @@ class InPlace:
 
 @formerly(anchors="reference_attitudes")
 class Batch:
-    """Arms that advance together in steps of equal duration.
+    """Several arms that advance together in steps of equal duration.
 
     Attributes
     ----------

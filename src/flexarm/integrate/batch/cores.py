@@ -48,7 +48,7 @@ class RunSeries(Record):
     memory: Array  # memory of `m` and its arrays
     first: Array  # content of the memory before a run
     numbers: int  # count of numbers at the beginning of the memory that are reset for each run
-    places: Ints  # indices in the memory of the numbers that differ from run to run
+    places: Ints  # indices in `memory` of the numbers that differ between runs
     given: int  # count of these numbers
     values: Array  # these numbers, (count, given)
     lanes: int  # number of runs integrated together
@@ -91,7 +91,9 @@ def keep_run(r: RunSeries) -> None:
 def march_series(r: RunSeries) -> int:
     """Integrate runs up to index `count`; return `RUNNING` if one needs more trial steps."""
     while r.run < r.count:
-        if r.going == 0:  # by address: the kernels share memory hidden from this one
+        # The kernels are called by address, since they share memory of which the compiler does not
+        # know here.
+        if r.going == 0:
             run_kernel(r.restart, r)
         code = run_kernel(r.march, r.m)
         r.going = 1 if code == RUNNING else 0
@@ -111,13 +113,13 @@ def gather_memory(record: Record, arrays: Sequence[Array | Ints], last: Array) -
     record
         The record; its fields become views of the block, and its pointer tables point to it.
     arrays
-        Arrays that pointer tables refer to and no field is; others stay where they are.
+        Arrays that pointer tables refer to but that are no fields; other arrays are not moved.
     last
         The array that comes last in the block.
     """
     thread = ThreadRecord(record, arrays)
     by_address = {address: member for address, member in thread.by_address.items() if member.size}
-    by_address[last.ctypes.data] = by_address.pop(last.ctypes.data)  # now the last one
+    by_address[last.ctypes.data] = by_address.pop(last.ctypes.data)  # moved to the end
     slots = sum(len(member.layout().types) for member in thread.records)
     block = np.zeros(slots + sum(member.size for member in by_address.values()))
     views, end = dict[int, Array | Ints](), slots
@@ -207,7 +209,7 @@ def lane_state(tasks: Sequence[InitialValueProblem], method: Method) -> Integrat
     """Return the integrator state for several motions with common steps, one per lane.
 
     Steps are as short as the most demanding motion needs.  The result is None if the motions cannot
-    be integrated together; one motion has the state that it has alone.
+    be integrated together; a single motion has its usual state, without lanes.
     """
     if len(tasks) == 1:
         return new_state(tasks[0], method, tasks[0].rtol)
@@ -370,13 +372,13 @@ class CoreRuns:
                         yield futures.pop(0).result()
                 for future in futures:
                     yield future.result()
-            except BaseException:  # Ctrl-C: do not wait for the others
+            except BaseException:  # Ctrl-C: do not wait for other jobs
                 self._cancelled.set()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
     def _equal_runs(self, rows: slice) -> Iterator[EqualRuns]:
-        """Yield runs with equal problems, wherever they are; groups have `width` runs, or one."""
+        """Yield runs with equal problems, not always consecutive, in groups of `width` or one."""
         problems = self.variations.problem_of[rows]
         runs: Ints | range = range(rows.start, rows.stop)
         if np.any(problems[1:] < problems[:-1]):

@@ -64,7 +64,8 @@ def step_arm(s: BatchSteps, row: Array, inputs: Array) -> None:
     for c in range(s.system.channels):
         s.system.current[c] = s.system.first[c]
     enter_pieces(s.system, t)
-    for _ in range(s.steps):  # one sum of rates: stages of a tableau are 15 to 28 % slower on a GPU
+    # Rates are added to one sum, since separate stages of a tableau are 15 to 28 % slower on a GPU.
+    for _ in range(s.steps):
         rates(s.system, t, s.y, s.f)
         for i in range(s.size):
             s.total[i] = s.f[i]

@@ -32,7 +32,7 @@ from flexarm.loops.ptx import ENTRY, CalledEquations, GpuProgram, gpu_program, i
 from flexarm.loops.threads import ThreadRecord
 from flexarm.spatial import Array
 
-DONE = -1  # code of a run that Python has ended
+DONE = -1  # exit code of a run that Python has ended
 
 
 def refuse_on_gpu(method: Method, tasks: Sequence[InitialValueProblem]) -> None:
@@ -131,8 +131,8 @@ class GpuGroup:
     Parameters
     ----------
     firsts
-        Runs at the start of their problems; all others differ from one of these in their initial
-        states and constant inputs only.
+        Template runs, at the start of their problems; every run of the group equals one of them
+        except for initial state and constant inputs.
     inputs
         Indices of the channels with constant inputs that differ from run to run.
     """
@@ -161,7 +161,7 @@ class GpuGroup:
         self, first_index: Ints, states: Array, inputs: Array, results: RunArrays, numbers: Ints,
         run_of: Callable[[int], GpuRun],
     ) -> Iterator[int]:  # fmt: skip
-        """Compute runs in portions that fit into the GPU's memory; yield how many have ended.
+        """Compute runs in portions that fit into the GPU's memory; yield the number of ended runs.
 
         Parameters
         ----------
@@ -224,7 +224,7 @@ class _Portion:
             self.image.put(rows, place * GROUP, self.stride)
 
     def march(self) -> Iterator[int]:
-        """Integrate all runs to their end and fetch the results; yield how many have ended."""
+        """Integrate all runs to their end and fetch the results; yield the number of ended runs."""
         codes, elapsed, ended_before = self.codes.values, 0.0, 0
         while np.any(codes == RUNNING):
             start_time = time.perf_counter()
@@ -284,7 +284,7 @@ class GpuRuns:
     def __init__(self, variations: Variations, method: Method) -> None:
         refuse_on_gpu(method, variations.bases)
         self._variations, self._method = variations, method
-        self._groups: dict[tuple[int, ...], GpuGroup] = {}  # the last one, by its problems
+        self._groups: dict[tuple[int, ...], GpuGroup] = {}  # latest group, by its problems
 
     def solve(self, rows: slice, results: RunArrays) -> Iterator[int]:
         """Compute the runs `rows` into their part of `results`; yield how many have ended.
@@ -349,7 +349,8 @@ def _program(run: GpuRun, threads: Sequence[ThreadRecord], changing: tuple[str, 
     """Build the GPU program of the integration loop for runs of one structure."""
     method = run.method
     functions: dict[str, LoopSource | CalledEquations] = {"step": method.step}
-    functions["sample"] = method.sample or method.step  # without one, nothing calls it
+    # If the method has no sample kernel, nothing calls this function.
+    functions["sample"] = method.sample or method.step
     for key, (member, table) in run.equations.items():
         functions[key] = CalledEquations(member.structure.body, table, ("reference_attitude",))
     return gpu_program(

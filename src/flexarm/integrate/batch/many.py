@@ -138,11 +138,11 @@ def simulate_many(
     Notes
     -----
     All lists and arrays must have equal length.  Runs that differ in starts and constant inputs
-    only are the fastest: compiled code computes one after the other.  A run with parameters that no
-    other run has builds an arm of its own, which takes milliseconds.  Equations are traced and
-    compiled once, because the numbers of an arm are inputs of the machine code; a parameter that
-    changes which numbers are 0 or 1 requires another trace.  With ``dop853``, runs are integrated
-    in groups with common steps, one run per lane of a vector register.
+    only are the fastest: compiled code computes one after the other.  For every new combination of
+    parameters an arm is built, which takes milliseconds.  Equations are traced and compiled once,
+    because the numbers of an arm are inputs of the machine code; a parameter that changes which
+    numbers are 0 or 1 requires another trace.  With ``dop853``, runs are integrated in groups with
+    common steps, one run per lane of a vector register.
     """
     laws, tolerances = _by_run("control", control), _by_run("rtol", rtol)
     rows = {
@@ -253,7 +253,7 @@ class RunArguments:
 
 
 def _own(arm: Arm, key: str) -> float:
-    """Return the number of an arm at a key; NaN if it has none."""
+    """Return an arm's number at a model-file key; NaN if the arm has none."""
     try:
         value = read_value(arm, key)
     except ModelError:
@@ -262,7 +262,7 @@ def _own(arm: Arm, key: str) -> float:
 
 
 def _number(value: Any, unit: str) -> float | None:
-    """Return a number, also from text with a unit; None of lists, words and truth values."""
+    """Return a number, also from text with a unit; None for lists, words and truth values."""
     value = in_unit("parameters", value, unit, SimulationError) if unit else value
     return float(value) if is_number(value) else None
 

@@ -248,7 +248,7 @@ class Runs(Sequence[Run]):
     variations, chosen
         Initial-value problems of the runs, and the integrator.
     judged
-        Method and reason of single runs that were solved again in smaller tolerances, by number.
+        Method and reason for runs that were solved again at a smaller tolerance, by run number.
     """
 
     def __init__(
@@ -284,7 +284,7 @@ class Runs(Sequence[Run]):
 
     @staticmethod
     def portion(variations: Variations, keep: Sequence[str], least_runs: int) -> int:
-        """Return the number of runs whose states are stored until their time histories are.
+        """Return the number of runs whose states are in memory at once to compute time histories.
 
         The states take a tenth of the memory of the results, or less than a gigabyte if
         ``least_runs`` are more.
@@ -473,8 +473,8 @@ class Runs(Sequence[Run]):
         Returns
         -------
         ndarray
-            The values, without a copy of what is part of the state or was kept by name; NaN after
-            the end of a run that stopped.
+            The values; NaN after the end of a run that stopped. Parts of the state, and histories
+            stored by ``keep``, are returned without a copy.
         """
         if self._names is not None:
             if name not in self._names:
@@ -518,7 +518,7 @@ class Runs(Sequence[Run]):
             raise FlexarmError(f"after: must be at most {self.t[-1]:g} s, got {begin:g}")
         values = np.empty(len(self))
         for rows, part in self._parts():
-            x = np.ascontiguousarray(part.curve(name))  # sums do not depend on the layout
+            x = np.ascontiguousarray(part.curve(name))  # sums must not depend on the layout
             with np.errstate(all="ignore"):  # samples of unfinished runs are NaN
                 values[rows] = REDUCTIONS[reduction](
                     self.t[selected], x[:, selected], relative_band
@@ -544,7 +544,7 @@ class Runs(Sequence[Run]):
         for k, solution in self.results.special.items():
             if (
                 solution.reference_attitudes.size and rows.start <= k < rows.stop
-            ):  # angles about other axes
+            ):  # angles are relative to other axes
                 self._fill(curves[k - rows.start], names, k, states[k - rows.start])
         return curves
 

@@ -36,7 +36,7 @@ def read_rows(name: str, rows: Any) -> Rows:
     Raises
     ------
     SimulationError
-        If they are neither, or an array has other than finite numbers.
+        If the values are in neither form, or an array contains numbers that are not finite.
     """
     if isinstance(rows, Mapping) and rows:
         require_mapping(name, rows, "arrays by name", SimulationError)
@@ -132,7 +132,7 @@ def row_codes(rows: Rows) -> Ints:
 def _key(row: Mapping[str, Any]) -> Hashable:
     try:
         return json.dumps(sorted(row.items())) if row else ""
-    except TypeError:  # objects, such as profiles, which are equal only to themselves
+    except TypeError:  # objects such as profiles: compared by identity
         return id(row)
 
 
@@ -187,7 +187,7 @@ def started_at(task: InitialValueProblem, state: Array) -> InitialValueProblem:
     q, v = state[: 2 * task.equation.model.size].reshape(2, -1).copy()
     problem = replace(task, start=replace(task.start, q=q, v=v), groups=_targets(task, q))
     vars(problem)["state_limits"] = task.state_limits
-    if not _slides(task):  # quantities that scale errors depend on the start of sliding links only
+    if not _slides(task):  # only for sliding links do error scales depend on the start
         vars(problem)["measures"] = task.measures
     return problem
 
@@ -219,8 +219,8 @@ class Variations:
     bases, base_of
         Initial-value problems at the start of the model file, and the index of each run's base.
     starts, inputs
-        Initial coordinates and rates by name, NaN where a run has that of its base, and constant
-        inputs by joint: arrays (count,).
+        Initial coordinates and rates by name, and constant inputs by joint: arrays (count,). NaN
+        selects the value of the run's base.
     size
         Length of the longest state.
     """
@@ -239,7 +239,7 @@ class Variations:
 
     @cached_property
     def _places(self) -> dict[str, Ints]:
-        """Indices in the states of the initial values, by name, one per base; -1 if unknown."""
+        """Index of each initial value in the state, by name, one per base; -1 if there is none."""
         models = {id(task.equation.model): task.equation.model for task in self.bases}
         indices = {
             key: {name: k for k, name in enumerate(coordinate_units(model))}
@@ -305,7 +305,7 @@ class Variations:
     def some(self, which: slice | Ints) -> "Variations":
         """Return the variations for a selection of runs."""
         selected = copy(self)
-        vars(selected).pop("problem_of", None)  # numbered by run
+        vars(selected).pop("problem_of", None)  # refers to run numbers
         selected.base_of = self.base_of[which]
         selected.count = len(selected.base_of)
         selected.starts, selected.inputs = (

@@ -78,16 +78,16 @@ def choose(
 
     Notes
     -----
-    An exponential method steps past modes that are much faster than the slowest.  An explicit
-    method of high order is best where frequencies are close or the tolerance is tight; a linearly
-    implicit method, unless its Jacobian is too large, where nothing vibrates for most of the
-    motion.
+    An exponential method takes steps longer than the periods of the fast modes, and is best where
+    these are much faster than the slowest mode.  An explicit method of high order is best where
+    frequencies are close or the tolerance is tight; a linearly implicit method, unless its Jacobian
+    is too large, where nothing vibrates for most of the motion.
 
-    The frequencies do not decide if stiffness may lie outside the links (in a control law, a strong
-    damper or dry friction) or if a sampled law cuts the steps.  Then, and if the motion is long
-    enough to pay for them, trial runs over its first part compare the methods.  Work is counted in
-    operations, not in seconds, so that the same motion always gets the same method; the result is
-    stored in the cache.
+    The frequencies are no sufficient criterion if stiffness may lie outside the links (in a control
+    law, a strong damper or dry friction) or if a sampled law shortens the steps. In these cases,
+    trial runs over the first part of the motion compare the methods, if the motion is long enough
+    to be worth the trials.  Work is counted in operations, not in seconds, so that the same motion
+    always gets the same method; the result is stored in the cache.
     """
     fastest, slowest = task.vibration.fastest, task.vibration.slowest
     servoed = bool(task.motion.actuators.servos)
@@ -110,11 +110,11 @@ def choose(
     if not (has_drive or stiff_outside or is_long):
         return by_spectrum, f"{modes}{why}"
     rivals: tuple[Method, ...] = (ETD4, DOP853)
-    stiff = servoed and strong_dampers  # by servos, of any arm
+    stiff = servoed and strong_dampers  # stiff by servos, for any arm
     small = servoed and tangent_pays(task)
     if task.motion.ruled or stiff_outside or stiff or small:
         # The implicit method is slow until vibrations have decayed: its trial is run in full unless
-        # all other methods have dropped out; those run as long as they are no slower.
+        # all other methods have dropped out. The other methods run as long as they are no slower.
         rivals = (RODAS4, ETD4, DOP853)
     if task.motion.actuators.states:
         rivals = tuple(method for method in rivals if method.carries_states)
@@ -131,7 +131,7 @@ def _race_key(task: InitialValueProblem, rtol: float, period: float | None) -> s
     """Return a hash of all data on which the winner of the trial runs depends."""
     digest, equation, motion = hashlib.sha256(), task.equation, task.motion
     law = "" if motion.law is None else motion.law.serialize()
-    load = equation.model.links[-1].tip_body  # its machine code may be of any
+    load = equation.model.links[-1].tip_body  # the machine code takes any load
     pieces = [[(channel.name, channel.pieces) for channel in group] for group in task.groups]
     data = ("race", fingerprint(equation.model), load, equation.name,
             equation.options(), equation.reference_attitude, law, motion.actuators.key, pieces,
@@ -217,7 +217,7 @@ def race(pilots: Sequence["TrialRun"], duration: float) -> tuple[dict[str, float
     any_slow = any(pilot.slow_at_first for pilot in pilots)
     for halvings in range(TRIAL_HALVINGS, -1, -1):
         fraction = 0.5**halvings
-        margin = fraction**-0.5  # the work of a short part is a sample of that of the whole
+        margin = fraction**-0.5  # the work of a short part is uncertain
         lowest, least_work, least_cost = np.inf, np.inf, np.inf
         for pilot in pilots:
             limit = (1.0 if any_slow else margin) * least_work
@@ -298,7 +298,7 @@ class TrialRun:
             m.budget = steps
             code = march(m)
             self.failed = code in (BROKEN, NO_STEP)
-            if code == FINISHED and m.t < target:  # a sampled law would change its inputs
+            if code == FINISHED and m.t < target:  # a sampled law is due here
                 self.ticks += 1
                 m.last_step = 0.0
             if self.failed or code == LIMIT_REACHED:
@@ -420,14 +420,12 @@ def solution(
     main_cause = max(steps_by_cause, key=lambda name: steps_by_cause[name])
     if not method.adaptive:
         length = step or equal_step(method, task.vibration, duration, rtol, None)
-        steps = (
-            (1 if step else 3) * duration / length
-        )  # without one the run is repeated in smaller steps
+        steps = (1 if step else 3) * duration / length  # fixed steps: the run is repeated
     seconds = by_count(task, method, steps)
     if runs * seconds > PROBED_TIME and method.adaptive:
         operations = min(PROBE_TIME, 0.02 * seconds) / OPERATION_TIME
         trial = _probe(TrialRun(task, method, rtol, period), duration, operations)
-        # A short trial may only mean that hardly anything moves at the start.
+        # A trial may take few steps only because hardly anything moves at the start.
         if seconds > PROBED_TIME or trial[0] < 0.1 * seconds:
             seconds, steps = trial
     cause = f"{steps:.2g} steps of {method.name} follow {main_cause}"
@@ -513,7 +511,7 @@ def phase_method(
     ETD4 is returned.
     """
     actuators = task.motion.actuators
-    # How stiff laws, bristles, windings and ties are is unknown.
+    # The stiffness of laws, bristles, windings and ties is unknown.
     unknown_stiffness = (
         task.motion.ruled or actuators.bristles or actuators.windings or actuators.ties
     )
@@ -527,7 +525,7 @@ def phase_method(
 
 
 def _probe(pilot: TrialRun, duration: float, operations: float) -> tuple[float, float]:
-    """Return CPU time [s] and steps of a motion, estimated by a trial of so many operations."""
+    """Return CPU time [s] and steps of a motion, estimated by a trial of given operations."""
     m = pilot.march
 
     def mark() -> Array:

@@ -1,4 +1,4 @@
-"""Fixed steps that meet a tolerance: a motion is solved again in smaller steps and compared."""
+"""Fixed steps that meet a tolerance, found by solving a motion again in smaller steps."""
 
 from collections.abc import Callable, Generator
 from dataclasses import replace
@@ -45,8 +45,8 @@ def solve_in_equal_steps(
 def refinement(task: InitialValueProblem, method: Method, rtol: float) -> Refinement:
     """Yield ever smaller fixed steps [s] until the solution sent back meets a tolerance.
 
-    Returns the last solution, with the CPU time of all.  An interrupted solution is returned as it
-    is.
+    Returns the last solution, with the CPU time of all.  An interrupted solution is returned at
+    once.
 
     Notes
     -----
@@ -91,8 +91,8 @@ def refinement(task: InitialValueProblem, method: Method, rtol: float) -> Refine
 def is_smooth(task: InitialValueProblem) -> bool:
     """Return whether forces are smooth, except at times where steps end.
 
-    Corners, as of servo targets and limits or of springs given by tables, make the difference of
-    two solutions a poor estimate of their errors.
+    If forces have corners, as at limits of servos or in springs given by tables, the difference of
+    two solutions is a poor estimate of their errors.
     """
     model = task.equation.model
     corners = coulomb_frictions(model) or bumps(model) or has_tables(model)

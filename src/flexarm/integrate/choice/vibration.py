@@ -43,8 +43,8 @@ class VibrationModes:
     def carried(self, rows: Array, group: Ints, *, rates: bool = False) -> Array:
         """Return each mode's share in each group of quantities, or of rates, (groups, K).
 
-        A share is the mode's part of the compliance, multiplied by its period except for rates:
-        excitation of an arm is slow.
+        A share is the mode's part of the compliance. For deflections it is multiplied by the mode's
+        period, since the excitation of an arm is slow.
         """
         squares = np.abs(rows @ self.shapes) ** 2
         squares = squares if rates else squares / self.frequencies
@@ -61,10 +61,10 @@ class Vibration:
     slowest: float  # least elastic frequency [rad/s]; 0 for a rigid arm
     fastest: float  # greatest elastic frequency [rad/s]; 0 for a rigid arm
     largest: float  # largest magnitude of an eigenvalue, damping at the given rates [rad/s]
-    steepest: float  # the same with dry friction linearised at standstill [rad/s]
+    steepest: float  # `largest` with dry friction linearised at standstill [rad/s]
     basis: Array  # undamped modes of unit mass by columns, (n, n)
     to_modes: Array  # matrix from rates to modal rates, (n, n)
-    # Damped modes without dry friction, which does not damp in slip and locks in stick.
+    # Damped modes. Dry friction is left out: in slip it does not damp, and in stick it locks.
     modes: VibrationModes
     # Frequencies of the undamped modes [rad/s], (n,): 0 for motion without elastic energy, negative
     # for overdamped modes.

@@ -284,9 +284,10 @@ def separate_equal_modes(
 ) -> None:
     """Rotate modes of equal frequency so that their damping matrix is diagonal.
 
-    Any combination of such modes is a mode, and without damping rounding errors would select one.
-    ``damping`` is the damping matrix in modes; the rotations are Jacobi's.  Such modes get the
-    squared frequency of the first mode, so that equality of frequencies is transitive.
+    Any combination of such modes is a mode too, and rounding errors would select an arbitrary one.
+    ``damping`` is the damping matrix in modes, diagonalised by Jacobi rotations. All modes of a
+    group get the squared frequency of the group's first mode, so that equality of frequencies is
+    transitive.
     """
     top = largest(n, squares)
     for s in range(n):

@@ -2,9 +2,9 @@
 
 Stages, weights and nodes are those of Butcher's method of order 5 in six stages, whose new state
 integrates the quartic through the force at the quarters of a step (Journal of the Australian
-Mathematical Society 4, 1964).  Here the force up to each stage is a polynomial with the same
-integral, so that modal oscillators are solved exactly.  The error estimate uses an embedded cubic
-without the middle of the step.
+Mathematical Society 4, 1964).  In etd4 the force up to each stage is a polynomial with the same
+integral as in Butcher's method, for which modal oscillators are solved exactly.  The error estimate
+uses an embedded cubic without the middle of the step.
 """
 
 import math
@@ -38,12 +38,13 @@ def _through(*stages: int) -> Array:
 
 
 # Polynomials of the force up to each stage, the new state and the error, (ERROR + 1, STAGES,
-# POWERS): row of the tableau, stage whose force is multiplied, and power of the step fraction.
+# POWERS). The axes are the row of the tableau, the stage whose force is multiplied, and the power
+# of the step fraction.
 FORCES = np.zeros((ERROR + 1, STAGES, POWERS))
 FORCES[1], FORCES[2], FORCES[4] = _through(0), _through(0, 1), _through(0, 2, 3)
 FORCES[3] = 2 * _through(0, 2)
 FORCES[3, [0, 1]] = _through(0, 1)[[0, 1]] * [[1], [-1]]
-# A line added to the cubic gives it the integral of Butcher's fifth stage.
+# A linear term is added to the cubic so that its integral equals that of Butcher's fifth stage.
 FORCES[5] = _through(0, 2, 3, 4)
 FORCES[5, :5, 1] += 2 * np.array([-9, 6, 22, -29, 10]) / 21
 FORCES[NEW] = _through(0, 2, 3, 4, 5)

@@ -62,7 +62,7 @@ class Tableau:
         fractions of the step.
     e, e3
         Error estimates: weights less those of the embedded formulas, as for Dormand and Prince's
-        method of order 8; empty for a method in equal steps.
+        method of order 8; empty for a method with equal steps.
     extra_a, extra_c
         Additional stages of the dense output, after the new state: rows and times.
     d

@@ -7,8 +7,8 @@ begin, so that rounding errors of large joint angles do not enter the deflection
 
 Up to each stage, g is a polynomial through its values at earlier stages; the integrals of these
 polynomials are the tableau of a Runge-Kutta method, which integrates further states (work integrals
-and servos).  The error estimate is the modal response to the quartic through g over the step less a
-cubic through fewer values of g.
+and servos).  The error estimate is the modal response to the difference of two interpolants of g
+over the step: the quartic, and a cubic through fewer values of g.
 """
 
 from flexarm.integrate.methods.eigen import (
@@ -258,11 +258,11 @@ def solution(
 
 @kernel
 def find_powers(m: ExponentialState) -> None:
-    """Evaluate the powers again, at the solution in the middle and at the end of a step.
+    """Re-evaluate the powers at the solution in the middle and at the end of a step.
 
     Stages deviate from the solution to either side.  A stiff servo responds with a large force,
     whose power is quadratic: its error does not cancel, but accumulates in the work integrals.
-    Powers become parabolas through begin, middle and end of the step.
+    The powers are then interpolated by parabolas through begin, middle and end of the step.
     """
     n = m.system.n
     extra = m.size - 2 * n

@@ -18,7 +18,7 @@ def responses(square: float, loss: float, t: float, out: Array) -> None:
     to g = 1, t, t^2/2, t^3/6, t^4/24.  The rate of X1 is s, and the rate of X2 is X1, and so on.
     """
     stiffness = square - 0.25 * loss * loss
-    # the closed form divides by square, where a large loss leaves differences of large numbers
+    # The closed form divides by ``square``; for a large loss it subtracts nearly equal numbers.
     if (
         square * t * t >= 4.0
         and square * t >= loss
@@ -107,8 +107,8 @@ def fill_in(square: float, loss: float, t: float, out: Array) -> None:
 def add_time(square: float, loss: float, t: float, begin: Array, out: Array) -> None:
     """Advance oscillator responses in ``out`` by the time t; ``begin`` has them at t.
 
-    The state at t moves freely, and the polynomial force is expanded about t.  ``begin`` may be
-    ``out``.
+    The response is the sum of the free motion from the state at t and the response to the
+    polynomial force, expanded about t.  ``begin`` may be ``out``.
     """
     s = out[0]
     ds = out[1]

@@ -1,9 +1,10 @@
 """Work of prescribed coordinates, including the part of modes that oscillate within a step.
 
-The force that moves a prescribed coordinate contains the accelerations of all modes, each times a
-mass.  Few evaluations per step do not resolve modes that oscillate within the step, so the work of
-such modes is integrated with their oscillators.  A pull is the coupling mass of a mode times the
-rates of prescribed coordinates; it changes slowly, and is a parabola in time.
+The force that moves a prescribed coordinate contains the acceleration of each mode times a coupling
+mass. The few evaluations per step do not resolve modes that oscillate within the step, so the work
+done on such modes is integrated with the closed-form oscillator responses. A mode's pull is its
+coupling mass times the rates of prescribed coordinates. Pulls change slowly, and are approximated
+by parabolas in time.
 """
 
 from dataclasses import dataclass
@@ -71,7 +72,7 @@ class ExponentialState(IntegratorState):
     x: Array
     g: Array
     p: Array
-    end_modal: Array  # modal state at the end of the last trial, from its begin, (2n,)
+    end_modal: Array  # modal state at the end of the last trial, relative to its begin, (2n,)
     modal: Array  # modal state, or its error, (2n,)
     trial: Array  # trial state, (size,)
     k: Array  # rates of the state, (size,)
@@ -172,7 +173,7 @@ def _find_pulls(m: ExponentialState, node: int, t: float, first_row: int, second
 
 @kernel
 def _pulled(m: ExponentialState, fraction: float, swings: Array) -> float:
-    """Return the power of prescribed coordinates that accelerates fast modes.
+    """Return the power with which prescribed coordinates accelerate fast modes.
 
     ``fraction`` is relative to the step, and ``swings`` contains the modal accelerations, (n,).
     """
@@ -215,7 +216,7 @@ def coupling_work_error(m: ExponentialState, errors: Array) -> float:
 
 @kernel
 def coefficient(m: ExponentialState, stage: int, power: int, r: int) -> float:
-    """Return a coefficient of the polynomial of the forcing g of mode r up to a stage.
+    """Return a coefficient of the polynomial that approximates mode r's forcing g up to a stage.
 
     ``power`` is the power of the step fraction.
     """
@@ -231,8 +232,8 @@ def coupling_work(m: ExponentialState, h: float, tau: float) -> float:
     """Return the work that prescribed coordinates do on fast modes, from step start to tau.
 
     tau counts from the step's begin, m.modal is the modal state at tau, and h the step length.
-    Integrated by parts: a pull is a parabola in time, and the oscillator equation gives the
-    integral of the modal displacement.
+    The integral is evaluated by parts, with the mode's pull (coupling mass times prescribed rates)
+    as a parabola in time; the oscillator equation yields the integral of the modal displacement.
     """
     n = m.system.n
     z = tau / h

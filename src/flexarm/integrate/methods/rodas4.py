@@ -43,7 +43,7 @@ DENSE = (
 )  # fmt: skip
 
 
-# Record fields of inputs and outputs of the derivatives, where the names differ.
+# Names of record fields for inputs and outputs of the derivatives, where the names differ.
 FIELDS = {"a": "acceleration", "force_by_a": "mass", "force_by_q": "by_q", "force_by_v": "by_v"}
 
 

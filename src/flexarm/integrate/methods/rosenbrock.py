@@ -18,7 +18,7 @@ class RosenbrockState(IntegratorState):
     # tangent, tangent_table: address and pointer table of the compiled Jacobian.
     tangent: int
     tangent_table: Ints
-    acceleration: Array  # at the present state, (n,)
+    acceleration: Array  # accelerations at the present state, (n,)
     # mass, by_q, by_v, power_by_q, power_by_v, power_by_a: derivatives of the generalised force by
     # accelerations, coordinates and rates, column-major (n, n), and derivatives of powers, (work
     # integrals, n).
@@ -155,7 +155,7 @@ def solve_stage(m: RosenbrockState, u: Array) -> None:
         value = m.rhs[2 * n + i]
         for j in range(n):
             value += m.power_by_q[i * n + j] * u[j] + m.power_by_v[i * n + j] * u[n + j]
-            # contribution of the change of accelerations in the stage
+            # Power contributed by the change of the accelerations in the stage.
             value += m.power_by_a[i * n + j] * (g * u[n + j] - m.rhs[n + j])
         u[2 * n + i] = value / g
 

@@ -124,10 +124,11 @@ class FreeBodyState:
         )
 
     def _circles(self) -> dict[float, Complex]:
-        """Return the fixture's position about the centre of mass as waves: amplitudes by rate.
+        """Return the fixture's path about the centre of mass as a sum of waves: amplitudes by rate.
 
         The attitude of a free body is a periodic rotation followed by a uniform rotation about the
-        angular momentum (Landau and Lifshitz, Mechanics, section 37): a Fourier series, rotated.
+        angular momentum (Landau and Lifshitz, Mechanics, section 37). The path is therefore a
+        Fourier series that rotates uniformly.
         """
         rotation = self.pose.rotation
         moments = self._own_inertia
@@ -170,7 +171,8 @@ class FreeBodyState:
     def at(self, t: float) -> "FreeBodyState":
         """Return the state of the body at a time [s].
 
-        Imaginary parts of the time and of the state are tangents, and transformed likewise.
+        Imaginary parts of the time and of the state are tangents (derivatives along a direction);
+        those of the result are its tangents.
         """
         elapsed = t - self.begin
         if elapsed == 0:
@@ -239,7 +241,8 @@ def tumbling_period(moments: Array, spin: Array) -> float | None:
         return None
     from scipy.special import ellipkm1  # takes long to import
 
-    # J3, J1 and J2 times twice the energy against the momentum squared, without differences.
+    # Principal moments J3 and J1, and J2 times twice the energy compared with the squared momentum,
+    # computed without subtracting nearly equal numbers.
     largest_excess, smallest_excess, middle_excess = (
         float(np.sum(inertia * (inertia[k] - inertia) * w**2)) for k in (2, 0, 1)
     )
@@ -247,7 +250,7 @@ def tumbling_period(moments: Array, spin: Array) -> float | None:
         (inertia[2] - inertia[1]) * -smallest_excess,
         (inertia[1] - inertia[0]) * largest_excess,
     )
-    scale = max(stable)  # about the axis of largest or of least inertia
+    scale = max(stable)  # stable axes: largest or least inertia
     parameter = (inertia[2] - inertia[0]) * abs(middle_excess) / scale
     quarter = float(ellipkm1(max(parameter, np.finfo(float).tiny)))
     return 4 * quarter * float(np.sqrt(np.prod(inertia) / scale))

@@ -36,7 +36,7 @@ class LockedPhase:
 
 
 def locked_phases(model: Model, locks: Locks, t_end: float) -> list[LockedPhase]:
-    """Return the phases of a run, from 0 to t_end, in which the set of locked joints is constant.
+    """Return the time intervals from 0 to t_end in which the set of locked joints is constant.
 
     Raises
     ------
@@ -155,7 +155,7 @@ class DiscreteState:
 
     locked: tuple[str, ...] = ()  # joints that are locked
     braked: frozenset[str] = frozenset()  # joints whose brakes are closed
-    # Slip direction (-1, 1), or 0 in stick, of coordinates that brakes or dry friction act on.
+    # Slip direction (-1 or 1; 0 in stick) of each coordinate with a brake or dry friction, by name.
     closed: Mapping[str, int] = field(default_factory=dict)
     # By joint: the time [s] that the target of its servo counts from, and the events that have
     # changed the model file's servo.
@@ -221,7 +221,7 @@ class DiscreteState:
         return holder.capacity(braked=holder.axis.name in self.braked)
 
     def loosened(self, model: Model) -> "DiscreteState":
-        """Return the state in which elements of limited effort slip, so that impulses move them."""
+        """Return the discrete state in which brakes of limited effort yield to impulses."""
         elements = holders(model)
         closed = {
             name: slips or int(math.isfinite(self.capacity(elements[name])))
@@ -230,7 +230,7 @@ class DiscreteState:
         return replace(self, closed=closed)
 
     def loaded(self, model: Model) -> bool:
-        """Return whether the tip holds other bodies than at the start."""
+        """Return whether the bodies that the tip holds differ from those at the start."""
         return set(self.held) != set(_held_at_start(model))
 
     def model(self, model: Model) -> Model:

@@ -103,8 +103,8 @@ class EventFunction:
     index: int = 0  # index of the coordinate, axis or contact
     body: str = ""  # name of a body, or of a state
     path: FixturePath | None = None  # path of a body's fixture
-    # Value at which the equations have a corner, so that steps end there; no event happens.
-    corner: float | None = field(default=None, repr=False)  # not in the expressions
+    # Value at which the equations have a corner: steps end there, without an event.
+    corner: float | None = field(default=None, repr=False)  # absent in expressions
 
     @classmethod
     def of(cls, model: Model, quantity: str) -> "EventFunction":
@@ -198,7 +198,7 @@ def currents(model: Model) -> tuple[str, ...]:
 
 def quantities(model: Model) -> tuple[str, ...]:
     """Return the names of the quantities of a model that events can monitor."""
-    # attitude angles count from an reference_attitude
+    # Attitude angles are left out, since they are relative to a reference attitude that changes.
     angles = {model.names[k + i] for k in model.attitudes for i in range(3)}
     places = [name for name in model.names if name not in angles]
     tip = [f"tip.{axis}" for axis in XYZ]
@@ -213,7 +213,7 @@ def require_quantities(model: Model) -> None:
     Raises
     ------
     SimulationError
-        If an event does.
+        If an event monitors such a quantity.
     """
     available = quantities(model)
     for i, event in enumerate(model.arm.events):

@@ -97,8 +97,8 @@ class HybridSimulation:
     def expected_phases(self) -> int:
         """Estimate how many later phases will need newly compiled equations.
 
-        Several brakes of limited effort stop their joints one after another; each dry friction
-        element counts once.
+        The estimate assumes that brakes of limited effort stop their joints one after another, and
+        counts each dry friction element once.
         """
         braked, locked = self.start.braked, {phase.locked for phase in self._phases}
         brake_sets, extra = {braked}, 0
@@ -179,7 +179,7 @@ class HybridSimulation:
         return state
 
     def phase_end(self, t: float) -> float:
-        """Return the end [s] of the phase that begins at t: the next scheduled change at most."""
+        """Return the latest end [s] of the phase that begins at t: the next scheduled change."""
         return next((t_next for t_next in self.instants if t_next - t > instant(t)), self.t_end)
 
     def actuators(self, model: Model) -> Actuators:
@@ -257,8 +257,8 @@ class HybridSimulation:
         """Return lower and upper bounds of all event functions, (m,) each.
 
         Bounds of inactive event functions are infinite.  A sticking coordinate is bounded by its
-        holding effort, a slipping coordinate by rate 0; the latter with a margin for rounding while
-        the coordinate breaks away from standstill.
+        holding effort, a slipping coordinate by rate 0; the rate bound has a margin for rounding
+        while the coordinate breaks away from standstill.
         """
         rate_rounding = ACCUMULATED * float(np.abs(state.v).max(initial=0.0))
         low, high = np.full(len(self.guards), -np.inf), np.full(len(self.guards), np.inf)
@@ -291,12 +291,12 @@ class HybridSimulation:
     def triggered(self, indices: Sequence[int], value: float, state: State) -> State:
         """Return the state after triggered guards: simultaneous events, or one stick or slip.
 
-        `indices` are the indices of the triggered guards, `value` is the first guard's event
-        function.
+        `indices` are the indices of the triggered guards, and `value` is the value of the first
+        guard's event function.
         """
         guard = self.guards[indices[0]]
         if guard.event >= 0:
-            guards = [self.guards[k] for k in indices if k < len(self.guards)]  # corners come after
+            guards = [self.guards[k] for k in indices if k < len(self.guards)]  # corners come last
             events = [guard.event for guard in guards if guard.event >= 0]
             return self._apply_events(events + self.discrete.due(self.model, state.t), state)
         last_time, count = self._changes
@@ -322,7 +322,7 @@ class HybridSimulation:
         transition = self._transition(state)
         try:
             transition.apply(due)
-        finally:  # an event that cannot happen ends the run, and is not pending
+        finally:  # an impossible event ends the run: not pending
             self.discrete = transition.discrete
         for k in [k for k in transition.discrete.done if k in due]:
             self._places[k] = len(self.log)

@@ -89,8 +89,8 @@ class SteadyProblem:
     positions: Mapping[str, float]  # positions of joints that are held elsewhere than at the start
     goals: Mapping[str, tuple[Array, float]]  # measurement row and target of servos with integral
     integrating: Set[str]  # names of joints whose servos have an integral term
-    limited: Set[str]  # those of them that are neither locked nor braked
-    settled: Sequence[str]  # names of the joints that move to where forces balance
+    limited: Set[str]  # these joints, unless locked or braked
+    settled: Sequence[str]  # joints that move to where forces balance
     law: bool  # whether a control law replaces the servos
 
     @classmethod
@@ -179,7 +179,7 @@ class SteadyProblem:
 
     @cached_property
     def forces_at(self) -> Callable[[Array], tuple[Array, Array, Array]]:
-        """Inputs with servos, their generalised forces, and the forces' Jacobian by q, at q."""
+        """Function of q: inputs with servos, generalised forces, the forces' Jacobian by q."""
         return _force_function(self.tangent.model, self.servos, self.u, self.rates, self.targets)
 
     def solve(self) -> State:
@@ -208,7 +208,7 @@ class SteadyProblem:
         return state
 
     def inputs_at(self, q: Array) -> Array:
-        """Return the inputs with those of servos at coordinates q; integral terms hold the arm."""
+        """Return the inputs at coordinates q, servos included; integral terms balance the load."""
         inputs, effort = self.forces_at(q)[0].copy(), self.effort(q)
         holding = np.linalg.lstsq(self.tangent.inputs, effort, rcond=None)[0]
         for servo in self.servos:

@@ -80,7 +80,8 @@ class Kinetics(Protocol):
 class Transition:
     """State of an arm at one instant while the events of that instant modify it.
 
-    Numbers may be complex: imaginary parts are tangents, which the events transform as well.
+    Numbers may be complex: imaginary parts are tangents (derivatives along a direction), which the
+    events transform too.
 
     Attributes
     ----------
@@ -260,7 +261,7 @@ class Transition:
         self.lost[k] = self.lost.get(k, 0.0) + energy
 
     def _cause(self, index: int) -> int:
-        """Return the index of the event that closed a coordinate's brake now; -1 if none did."""
+        """Return the index of the event that closes a coordinate's brake at this instant, or -1."""
         names = {holder.axis.name for holder in self.holders.values() if holder.index == index}
         current = (k for k, t in self.discrete.done.items() if t == self.t)
         return min((k for k in current if names & set(self.events[k].brake)), default=-1)
@@ -283,7 +284,8 @@ class Transition:
             )
 
 
-# effect of an event: arguments are the transition, the event's index, the value of its key
+# Effect of an event: a function of the transition, the event's index and the value of the event's
+# key in the model file.
 Effect = Callable[[Transition, int, Any], None]
 
 # Effects of events by key of the model file, in the order in which they apply at one instant.

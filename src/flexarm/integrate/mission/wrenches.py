@@ -70,7 +70,7 @@ class StateWrench:
 
 
 def acting_on(arm: Arm, wrenches: Sequence[StateWrench] | None) -> tuple[Arm, tuple[Acting, ...]]:
-    """Return the arm with six unit wrenches per state wrench, and laws with factor indices.
+    """Return the arm with six unit wrenches per state wrench, and each law with its factor index.
 
     Raises
     ------
@@ -163,4 +163,4 @@ def _with(arm: Arm, wrenches: dict[str, tuple[Wrench, ...]]) -> Arm:
     changes: dict[str, Any] = {"links": tuple(links)}
     if isinstance(arm.base, FreeBase):
         changes["base"] = arm.base.model_copy(update={"wrenches": wrenches["base"]})
-    return arm.model_copy(update=changes)  # without a key that the file leaves out
+    return arm.model_copy(update=changes)  # keys that the file omits stay omitted
