@@ -29,8 +29,8 @@ from flexarm.loops.sums import add, clear, copy, two_weighted_sums, weighted_sum
 class MotionTangents(GivenSteps):
     """Record of a motion's directional derivatives by parameters, inputs and initial state."""
 
-    # columns, numbers, matrix_numbers: number of directions; length of the number vectors of the
-    # rates and of the matrices.
+    # columns: number of directions. numbers, matrix_numbers: count of arm parameters that enter the
+    # rates, and that enter the mass, stiffness and damping matrices.
     columns: int
     numbers: int
     matrix_numbers: int
@@ -48,16 +48,16 @@ class MotionTangents(GivenSteps):
     change: Array
     matrix_direction: Array
     matrix_change: Array
-    # directions, matrix_directions, pulses, tangents, tangent_samples: by column: tangents of the
-    # numbers; tangents of the inputs, constant in time; tangent of the present state; tangents of
-    # the states at the samples, (T, columns, size).
+    # Tangents along all directions. directions, matrix_directions: of the parameters in rates and
+    # matrices. pulses: of the inputs, constant in time. tangents: of the present state.
+    # tangent_samples: of the states at the samples, (T, columns, size).
     directions: Array
     matrix_directions: Array
     pulses: Array
     tangents: Array
     tangent_samples: Array
-    # x_along, g_along, p_along, modal_along, basis_along: tangents of x, g and p, by column;
-    # tangent of a modal state; tangents of the modal basis, by column.
+    # x_along, g_along, p_along, basis_along: tangents of x, g, p (see `GivenSteps`) and of the
+    # modal basis along all directions. modal_along: tangent of one modal state.
     x_along: Array
     g_along: Array
     p_along: Array
@@ -173,7 +173,8 @@ def push(s: MotionTangents) -> None:
 class Adjoint(GivenSteps):
     """Record of the adjoint of a motion: derivatives of a scalar function of its samples."""
 
-    # numbers, matrix_numbers: length of the number vectors of the rates and of the matrices.
+    # numbers, matrix_numbers: count of arm parameters that enter the rates, and that enter the
+    # mass, stiffness and damping matrices.
     numbers: int
     matrix_numbers: int
     # equations, table, turned, turned_table: addresses and pointer tables of the compiled functions
@@ -192,9 +193,9 @@ class Adjoint(GivenSteps):
     matrix_by_state: Array
     matrix_by_number: Array
     seeds: Array  # derivatives of the function by the states at the samples, (T, size)
-    adjoint: Array  # derivative by the present state; finally by the start
-    # x_back, g_back, p_back, basis_back, share: derivatives by x, g, p, the modal basis, and the
-    # state at a stage.
+    adjoint: Array  # derivative by the present state; at the end, by the initial state
+    # x_back, g_back, p_back, basis_back, share: derivatives by x, g, p (see `GivenSteps`), by the
+    # modal basis, and by the state at a stage.
     x_back: Array
     g_back: Array
     p_back: Array
@@ -209,8 +210,8 @@ class Adjoint(GivenSteps):
     # contains each step.
     nodes: Array
     interval: Ints
-    # by_numbers, by_matrix_numbers, by_inputs: results: derivatives by the numbers of the rates and
-    # of the matrices, and by the inputs at the samples, (T, inputs).
+    # Results. by_numbers, by_matrix_numbers: derivatives by the parameters in rates and in
+    # matrices. by_inputs: derivatives by the inputs at the samples, (T, inputs).
     by_numbers: Array
     by_matrix_numbers: Array
     by_inputs: Array

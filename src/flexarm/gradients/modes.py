@@ -33,9 +33,10 @@ def responses_along(square: float, loss: float, t: float, out: Array, by_square:
 def responses_by_loss(square: float, loss: float, out: Array, by_square: Array, by: Array) -> None:
     """Convert derivatives of an oscillator's responses by frequency to derivatives by damping.
 
-    A change of the damping rate acts as a force that is minus the response's rate, and a change of
-    the squared frequency as one that is minus the response: the derivative of a response by the
-    damping rate is the derivative of its rate by the squared frequency.
+    A unit change of the damping rate acts like a force equal to minus the response's rate; a unit
+    change of the squared frequency acts like a force equal to minus the response. Hence the
+    derivative of a response by the damping rate equals the derivative of the response's rate by the
+    squared frequency.
     """
     by[0] = by_square[1]
     by[1] = -loss * by_square[1] - square * by_square[0] - out[0]

@@ -80,15 +80,15 @@ from flexarm.model import Model, build, start_state
 from flexarm.spatial import Array
 
 Arms = Callable[[], Mapping[str, Nearby]]  # models with a small change of one parameter, by key
-# Trajectories of a phase, state-dependent events at its end, and its end [s].
+# Trajectories of a phase, state-dependent events at the end of the phase, and the end time [s].
 Trajectories = tuple[list[RecordedTrajectory], tuple[int, ...], float]
-Known = dict[tuple[int, ...], dict[Any, Array]]  # derivatives by numbers, by past events
+Known = dict[tuple[int, ...], dict[Any, Array]]  # derivatives by parameters, by the events so far
 JUMPS = (
     "gradients: exist only for runs without jumps in the equations. Leave out dry friction (use "
     "'smooth' or 'lugre'), and brakes that slip or close at a speed."
 )
 ANOTHER = "a run by etd4 includes modes, and one with events several phases"
-# By method.  For etd4, the tableau that integrates states of servos; modes have their own weights.
+# Tableau by method. For etd4 it is the tableau for states of servos; modes have other weights.
 TABLEAUS = {"rk4": rk4.TABLEAU, "dop853": dop853.TABLEAU, "etd4": etd4.TABLEAU}
 
 
@@ -107,8 +107,8 @@ def recorded(
         code = record(m, RECORDED_STEPS, tries, begins, ends)
         if code == EVENT_FOUND:
             event_found = locate_event(m, np.array(task.equation.reference_attitude)) is not None
-        # The event is not confirmed, or the equations have a corner, after which the motion goes
-        # on.
+        # Without a located event, the kernel has only stopped at a corner of the equations, or at
+        # an event that bisection did not confirm, and the motion goes on.
         if code > FINISHED and not event_found and (code != EVENT_FOUND or m.last_step == 0.0):
             raise SimulationError(
                 f"gradients: the run stops early, at t = {m.t:.4g} s. Run flexarm.simulate, "
@@ -558,14 +558,14 @@ class Differentiable:
         for _ in range(EVENT_ORDERINGS):
             if not events_seen or t >= end - instant(end):
                 return [trajectory.by(plan)], (), end
-            if t <= begin + 4 * instant(begin):  # the quantity is beyond its value at the start
+            if t <= begin + 4 * instant(begin):  # the threshold is exceeded at the start
                 now = (k for k, at in discrete.done.items() if at == begin)
                 refuse_at_once(model, [*events_seen, *now], begin)
                 refuse_released(model, discrete, begin, events_seen)
                 return [], events_seen, begin
             phases = ended(trajectory, plan, events_seen[0], t)
             guess, t = t, float(phases[-1].t[-1])
-            if np.diff(np.searchsorted(trajectory.t, [guess, t]))[0] == 0:  # no sample between
+            if np.diff(np.searchsorted(trajectory.t, [guess, t]))[0] == 0:  # no sample lies between
                 break
         return phases, events_seen, t
 
@@ -589,7 +589,7 @@ class Differentiable:
             modes = np.zeros(len(ends) - 1, dtype=np.int64)
             modes[np.searchsorted(ends, renewed - roundings(renewed))] = 1
             return replace(phase, ends=ends, renewed=modes), events_seen, t
-        # Smooth friction decays fastest at rest, where a joint that moves now may come to.
+        # Smooth friction damps most at rest, which a moving joint may reach during the run.
         model, rest = task.equation.model, task
         if task.start.v.any():
             rest = self._task(model, _state(model, task.start.q, None), phase)[0]

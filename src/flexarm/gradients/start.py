@@ -81,7 +81,7 @@ class SteadyStart:
             model, {}, law=problem.law, positions=problem.positions,
             tangent=lambda weightless: EquationTangent(equation, weightless),
         )  # fmt: skip
-        # Which joints settle, and the inputs, are those of this run.
+        # The joints that settle, and the inputs, are those of the unperturbed run.
         integrating = {name: other.goals[name] for name in problem.goals}
         return replace(
             other, u=problem.u, goals=integrating, settled=problem.settled,
@@ -91,8 +91,8 @@ class SteadyStart:
     def _slope(self, others: Sequence[SteadyProblem], weights: Array) -> Array:
         """Compute the derivative of the start along one change, (size,).
 
-        ``others`` are the conditions with this change in several sizes, and ``weights`` those of
-        the difference formula.
+        ``others`` are the equilibrium conditions for several sizes of the change, and ``weights``
+        the weights of these in the difference formula.
         """
         problem, q = self.problem, self.state.q
         directions = _directions(problem)[0]
@@ -126,12 +126,12 @@ class SteadyStart:
 
 
 def _held(problem: SteadyProblem) -> Array:
-    """Return the coordinates with joints at their start and undeformed links, (n,)."""
+    """Return the coordinates of undeformed links with all joints at their start, (n,)."""
     return held_state(problem.tangent.model, problem.positions, {}, 0.0)[0]
 
 
 def _directions(problem: SteadyProblem) -> tuple[Array, Array]:
-    """Return the directions of all unknown coordinates, (n, r), and those of settling alone."""
+    """Return the directions of unknown coordinates, (n, r), and of settling joints alone."""
     model, columns = problem.tangent.model, []
     for axis in model.axes:
         if axis.name in problem.goals:
@@ -149,7 +149,7 @@ def _rows(problem: SteadyProblem) -> tuple[Array, Array]:
 
 
 def _residual(problem: SteadyProblem, q: Array) -> Array:
-    """Return the forces along the settling directions, and the servos' distances to targets."""
+    """Return the forces along the settling directions, and the distances of servos to targets."""
     rows, targets = _rows(problem)
     force = problem.effort(q) - problem.forces_at(q)[1]
     return np.concatenate([_directions(problem)[1].T @ force, rows @ q - targets])

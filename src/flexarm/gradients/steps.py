@@ -28,55 +28,56 @@ class GivenSteps(Record):
     # size, stages: length of the state; number of stages of the method.
     size: int
     stages: int
-    # a, squared, slopes, c: the tableau and its square, (stages + 1, stages) each, with the new
-    # state as the last row; for an exponential method, the polynomials that interpolate
-    # accelerations, (stages + 1, stages, powers); nodes of the stages, as fractions of the step.
+    # a, squared: the tableau and its square, (stages + 1, stages) each, with the new state as the
+    # last row. slopes: for an exponential method, the polynomials that interpolate accelerations,
+    # (stages + 1, stages, powers). c: nodes of the stages, as fractions of the step.
     a: Array
     squared: Array
     slopes: Array
     c: Array
-    # count, times, lengths: number of steps; step boundaries [s], (count + 1,); step lengths [s],
+    # count: number of steps. times: step boundaries [s], (count + 1,). lengths: step lengths [s],
     # (count,), identical for equal steps.
     count: int
     times: Array
     lengths: Array
-    # in_modes, renewed, basis: 1 if steps are computed in modes of the arm; per step, 1 if modes
-    # are recomputed at its start, (count,); the present modal basis, as in
-    # `flexarm.gradients.modes`, with the coordinates themselves as modes for other methods.
+    # in_modes: 1 if steps are computed in modes of the arm. renewed: per step, 1 if modes are
+    # recomputed at the start of the step, (count,). basis: the present modal basis, as in
+    # `flexarm.gradients.modes`; for a method without modes, the coordinates are the modes.
     in_modes: int
     renewed: Ints
     basis: Array
-    # matrices, matrix_table, matrix, room, square: address and pointer table of the compiled mass,
-    # stiffness and damping matrices, whose inputs are the system's q and v; output (3, n, n); work
-    # arrays (n,) and (n, n).
+    # matrices, matrix_table: address and pointer table of the compiled mass, stiffness and damping
+    # matrices, whose inputs are the system's q and v. matrix: their output, (3, n, n). room,
+    # square: work arrays, (n,) and (n, n).
     matrices: int
     matrix_table: Ints
     matrix: Array
     room: Array
     square: Array
-    # table_h, parts, swing, into: step length for which weights are tabulated; 3 with derivatives
-    # by squared frequency and damping rate, else 1; weights of the rate at the step's start, (3,
-    # stages + 1, 2, n), and of accelerations at the stages, (3, stages + 1, stages, 2, n).
+    # table_h: step length for which weights are tabulated. parts: 3 with derivatives by squared
+    # frequency and damping rate, else 1. swing: weights of the rate at the step's start, (3, stages
+    # + 1, 2, n). into: weights of accelerations at the stages, (3, stages + 1, stages, 2, n).
     table_h: float = 0.0
     parts: int = 0
     swing: Array
     into: Array
     ends_at: Ints  # index of the sample at each step boundary, -1 if none
     samples: Array  # states at the samples, (T, size)
-    # segments, starts, saved: number of segments between checkpoints; first step of each segment,
-    # (segments + 1,); states at the checkpoints.
+    # segments: number of segments between checkpoints. starts: first step of each segment,
+    # (segments + 1,). saved: states at the checkpoints.
     segments: int
     starts: Ints
     saved: Array
     stays: Ints  # 1 for prescribed coordinates at rest since the phase began
-    # y, k, trial, places: present state; rates of the state; trial state; states and rates at the
+    # y: present state. k: rates of the state. trial: trial state. places: states and rates at the
     # stages of all steps of a segment.
     y: Array
     k: Array
     trial: Array
     places: Array
-    # x, g, p, modal, answers: modal rates at the step's start; modal forcing at the stages; rates
-    # of further states at the stages; a modal state; work array for oscillator responses.
+    # x: modal rates at the step's start. g: modal forcing at the stages. p: rates of servo and
+    # drive states at the stages. modal: a modal state. answers: work array for oscillator
+    # responses.
     x: Array
     g: Array
     p: Array
@@ -169,7 +170,7 @@ def tabulate(s: GivenSteps, j: int, parts: int) -> None:
     for r in range(n):
         square = s.basis[2 * n * n + r]
         loss = s.basis[2 * n * n + n + r]
-        s.swing[n + r] = 1.0  # weights at the start, with derivatives 0
+        s.swing[n + r] = 1.0  # weights at the start, where their derivatives are 0
         if parts > 1:
             responses_along(square, loss, quarter, s.answers, more)
         responses(square, loss, quarter, s.answers)
@@ -238,7 +239,7 @@ def unfold(s: GivenSteps, i: int, modal: Array, y: Array, p: Array, out: Array) 
     n = s.system.n
     if s.in_modes == 1:
         two_weighted_sums(n, s.basis, modal, y, out)
-    else:  # the products with zeros take a tenth of the time of a step
+    else:  # products with zeros would take 10 % of a step's time
         for r in range(n):
             out[r] = y[r] + modal[r]
         copy(n, modal[n:], out[n:])

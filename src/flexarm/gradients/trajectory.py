@@ -62,11 +62,11 @@ class RecordedTrajectory:
         Whether the motion starts at the initial state of the model file, which depends on
         parameters.
     steady
-        The start in equilibrium, which depends on parameters and inputs; None of other starts.
+        The start in equilibrium, which depends on parameters and inputs; None for another start.
     held
         Indices of coordinates that brakes hold at rest.
     like
-        Another motion of the same arm, whose derivatives by numbers are reused.
+        Another motion of the same arm, whose derivatives by parameters are reused.
     known
         Cache of derivatives by the parameters, shared by motions of the same arm.
     """
@@ -129,7 +129,7 @@ class RecordedTrajectory:
         contains the derivatives of the first state, followed by those of the data of captured
         bodies, one row per element; if None, the derivatives of the initial state are computed.
         """
-        self.states  # noqa: B018  refuses a motion that has no end
+        self.states  # noqa: B018  raises an error if a state is not finite
         n, size, driven = self.n, self.size, len(self.task.groups[0])
         fields, buffers, matrices = self._fields
         self._rewind()
@@ -249,7 +249,7 @@ class RecordedTrajectory:
         return self._at(sample)[0]
 
     def event_value(self, sample: int, event: int) -> tuple[float, Array, Array]:
-        """Return the value of an event function and its derivatives by the state and by numbers.
+        """Return the value of an event function and its derivatives by the state and by parameters.
 
         ``sample`` is 0 for the first sample or -1 for the last; the numbers are the inputs of the
         compiled function ``pulled event_values``.
@@ -368,7 +368,7 @@ class RecordedTrajectory:
             matrices = parts | {name: buffers[name] for name in ("reference_attitude", "q", "v")}
         address, table = self._joined("matrices", matrices)
         ends = np.full(count + 1, -1, dtype=np.int64)
-        order = np.argsort(self.steps, kind="stable")  # near events, times of steps may decrease
+        order = np.argsort(self.steps, kind="stable")  # step times may decrease near events
         near = np.searchsorted(self.steps, self.t - roundings(self.t), sorter=order)
         ends[order[near]] = np.arange(len(self.t))
         every = int(np.diff(starts).max())

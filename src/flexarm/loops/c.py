@@ -19,7 +19,8 @@ from flexarm.loops.walk import NOTHING, KernelWalk, Place, Rounds, is_record
 from flexarm.loops.writes import KernelReader
 
 SCALARS = {int: "long long", float: "double", bool: "int", NOTHING: "void"}
-# Precedence of operators in C, the weakest first; `&&` and `||` are not mixed bare.
+# Precedence of operators in C, the weakest first; `&&` and `||` are never mixed without
+# parentheses.
 CHOICE, LOGIC, EQUALITY, ORDER, SUM, PRODUCT, UNARY, ATOM = range(8)
 OPERATORS = {
     "+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "%": PRODUCT,
@@ -56,7 +57,7 @@ def print_c(
     Parameters
     ----------
     kernels
-        The kernels; ``NAME`` becomes ``kernel_NAME``.
+        The kernels; a kernel ``NAME`` becomes the C function ``kernel_NAME``.
     outside
         C names of kernels and record types that the program defines itself: for a kernel a function
         with the same parameters, for a record type ``struct NAME``.
@@ -170,7 +171,7 @@ class _CKernel(KernelWalk):
         self.module = module
         self.lines: list[str] = []
         self.own: dict[str, str] = {}  # declarations of locals that are not parameters
-        self.held = 0  # number of temporaries that only the C code has
+        self.held = 0  # number of temporaries that exist in the C code only
         self.kinds = dict(self.parameters)
         self.valued = frozenset(self.kinds)
 
@@ -327,7 +328,7 @@ class _CKernel(KernelWalk):
 
     def count(self, node: ast.For, name: str, rounds: Rounds, body: Callable[[], bool]) -> None:
         stop, step = rounds.stop.code, rounds.step
-        if stop.effect and stop.text not in dict(self.parameters):  # the body might change it
+        if stop.effect and stop.text not in dict(self.parameters):  # the loop body might change it
             stop = self.hold(int, stop)
         increment = f"++{name}" if step == 1 else f"{name} += {step}"
         test = f"{name} {'<' if step > 0 else '>'} {stop.within(SUM)}"

@@ -23,7 +23,8 @@ PACKAGE = Path(__file__).parents[1]
 class Kernel(LoopSource):
     """A function compiled to machine code; ``.python`` is the original Python function.
 
-    As a decorator, `kernel` makes one of a function whose parameters and result are annotated.
+    The decorator `kernel` builds a `Kernel` from a function whose parameters and result are
+    annotated.
     """
 
     _engine: llvm.ExecutionEngine
@@ -31,7 +32,8 @@ class Kernel(LoopSource):
     @functools.cached_property
     def address(self) -> int:
         """Memory address of the machine code, compiled on first access."""
-        # Two concurrent threads both use the first engine: code is valid while its engine exists.
+        # If two threads compile at once, both use the engine of the first, since code is valid only
+        # while its engine exists.
         engine = self.__dict__.setdefault("_engine", load_object(self._object_code()))
         return int(engine.get_function_address(f"kernel_{self.name}"))
 
@@ -122,9 +124,9 @@ def tidy(module: llvm.ModuleRef, target: llvm.TargetMachine) -> None:
 def optimise(module: llvm.ModuleRef, target: llvm.TargetMachine, *, quick: bool = False) -> None:
     """Run LLVM's optimisation passes on code with loops.
 
-    With ``quick``, loops are not unrolled and fewer functions are inlined: on a processor
-    compilation takes half the time, and the code is as fast, since most time goes into the
-    equations that loops call.
+    With ``quick``, loops are not unrolled and fewer functions are inlined: on a CPU, compilation
+    takes half the time and the code is as fast, since most of its time is spent in the equations
+    that loops call.
     """
     options = llvm.create_pipeline_tuning_options(speed_level=1 if quick else 2)
     options.loop_vectorization = True

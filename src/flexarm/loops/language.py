@@ -61,7 +61,8 @@ class Record:
     def _memory(self) -> tuple["ctypes.Array[ctypes.c_int64]", list[Any], list[Any]]:
         """Slots of 8 bytes for compiled code, one per field, and their contents.
 
-        These are the values last packed and, for slots with an address, the array there.
+        The contents are the last packed values, and for slots with an address the array at this
+        address.
         """
         count = len(self.layout().types)
         return (ctypes.c_int64 * count)(), [0] * count, [None] * count
@@ -194,7 +195,7 @@ class LoopSource:
 
 def address_of(value: Any, kind: Any, name: str) -> int:
     """Return the memory address of an array; raise an error if kernels cannot use the array."""
-    dtype = DOUBLE if kind is Array or kind == Array else INTEGER  # == of these is slow
+    dtype = DOUBLE if kind is Array or kind == Array else INTEGER  # ``==`` of generic types is slow
     if not isinstance(value, np.ndarray) or value.dtype != dtype or not value.flags.c_contiguous:
         raise FlexarmError(f"kernel argument '{name}': must be a contiguous array of {dtype}")
     return int(value.ctypes.data)

@@ -3,9 +3,9 @@
 Each thread has a private copy of the kernel's record and of the arrays to which the record points.
 All kernels are inlined, so that LLVM finds the record's fields in registers; fields and arrays
 that nothing writes and that are equal in all runs are constants of the program.  All others are
-stored between launches in an image, a flat array of 8-byte numbers: number k of run i is at
-``(i // GROUP * size + k) * GROUP + i % GROUP``, where ``size`` is the count of numbers per run, so
-that the threads of a warp access neighbouring addresses.
+stored between launches in an image, a flat array of 8-byte numbers. Number k of run i is at ``(i //
+GROUP * size + k) * GROUP + i % GROUP``, where ``size`` is the count of numbers per run, so that the
+threads of a warp access neighbouring addresses.
 """
 
 import functools
@@ -67,7 +67,7 @@ class KernelText:
     ) -> None:
         self.parts, self.thread, self.tables, self.bound = parts, thread, tables, bound
         self.align = align
-        self.fills = False  # whether equations have tables to be filled first
+        self.fills = False  # whether equations have tables that must be filled first
         self.size = sum(part.count for part in parts if part.stored)
         self.constants: list[str] = []
         self.allocations: list[str] = []
@@ -142,7 +142,7 @@ class KernelText:
         slot = self._slot(path)
         if part.storage == "constant":
             value = self.thread.value(path)
-            if path.name in self.bound:  # an address of this process: only whether there is one
+            if path.name in self.bound:  # an address of the CPU process: its presence only
                 value = bool(value)
             self._store(path.record, slot, f"{kind} {_constant(part, value)}")
             return
@@ -353,7 +353,7 @@ class GpuProgram:
 
 @functools.cache
 def _dissolve_records() -> None:
-    """Raise the number of uses up to which LLVM splits a record into registers."""
+    """Raise LLVM's limit on the uses of a record that is split into registers."""
     llvm.set_option("", "--sroa-max-alloca-slices=1000000")
 
 
@@ -398,10 +398,10 @@ def gpu_program(
     outside
         Fields of arrays that are too large to be copied and are accessed in place.
     near
-        For a kernel without branches that spends most time in equations: doubles that a thread may
-        store in the shared memory of its block once all registers are used.  Loops are then
-        unrolled, and inputs of long equations that are equal in all runs become constants of the
-        code.  0 for a kernel with branches, in which more code is slower.
+        For a kernel without branches that spends most time in equations: number of doubles that a
+        thread may store in the shared memory of its block once all registers are used. If it is not
+        0, loops are unrolled, and inputs of long equations that are equal in all runs become
+        constants of the code. For a kernel with branches, use 0, since longer code is slower there.
 
     Raises
     ------

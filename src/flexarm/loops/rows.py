@@ -41,8 +41,8 @@ def call_rows(compiled: Compiled, count: int, arrays: Sequence[ArrayLike]) -> tu
     count
         Number of rows.
     arrays
-        The inputs, each of the shape of its port, the same at all rows, or with one more axis of
-        ``count`` at the front.
+        The inputs. Each has the shape that the equations declare, for a value that is the same at
+        all rows, or an additional first axis of length ``count``.
 
     Returns
     -------
@@ -82,6 +82,6 @@ def bind_rows(
     def run(rows: int) -> None:
         record.count, record.table[:] = rows, table
         _evaluate(record)
-        assert bound_arrays  # keeps the arrays alive, whose addresses are in the table
+        assert bound_arrays  # keeps arrays alive while the table has their addresses
 
     return tuple(outputs), run

@@ -29,7 +29,7 @@ def add(size: int, factor: float, source: Array, target: Array) -> None:
 def weighted_sum(count: int, size: int, rows: Array, weights: Array, out: Array) -> None:
     """Compute the weighted sum of ``count`` rows of ``size`` numbers, with one weight per row."""
     i = 0
-    while i + 8 <= size:  # more sums at a time read the weights less often
+    while i + 8 <= size:  # with more sums at a time, weights are read less often
         sums = floats(8)
         for r in range(count):
             weight = weights[r]
@@ -39,7 +39,7 @@ def weighted_sum(count: int, size: int, rows: Array, weights: Array, out: Array)
         for j in range(8):
             out[i + j] = sums[j]
         i += 8
-    while i + 4 <= size:  # four fill the registers, whatever the size
+    while i + 4 <= size:  # four sums fill the registers for any size
         few = floats(4)
         for r in range(count):
             weight = weights[r]

@@ -124,7 +124,7 @@ def paths_to(
 ) -> list[RecordPath]:
     """Return the paths to an array, or to all arrays that a pointer table refers to."""
     array = getattr(record, name)
-    if name not in tables or not array[0]:  # no equations: its pointers are 0
+    if name not in tables or not array[0]:  # no equations: the table has pointers to 0
         return [RecordPath(r, name)]
     return [RecordPath(r, name, k) for k in range(len(array))]
 
@@ -142,7 +142,7 @@ def _storage(
         path for path in paths if path.name in tables and path.entry >= tables[path.name].inputs
     ]
     if results and all(path.entry >= 0 for path in paths):
-        return "scratch"  # the work array, or a result that no kernel reads
+        return "scratch"  # a work array, or a result that no kernel reads
     if results or any(path.name in written and path.entry < 0 for path in paths):
         return "kept"
     if any(path.entry >= 0 and path.entry in tables[path.name].changing for path in paths):

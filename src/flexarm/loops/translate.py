@@ -37,11 +37,11 @@ def translate(
     kernel
         The kernel.
     bound
-        Functions that are called by name instead of by the address in a field of a record: by the
-        name of the field a kernel, or the name of the table entry of compiled equations.
+        Functions that are called by name instead of by the address in a field of a record: a
+        mapping from the name of the field to a kernel, or to the name of compiled equations.
     unrolled
-        Number fields that change: loops whose number of iterations depends neither on these fields
-        nor on elements of arrays are unrolled.
+        Names of number fields that change. Loops are unrolled if their number of iterations depends
+        neither on these fields nor on elements of arrays.
     """
     module = _Module(bound, unrolled)
     module.function(kernel, public=True)
@@ -118,7 +118,7 @@ class _LlvmKernel(KernelWalk):
 
     def reserve(self, name: str, count: int) -> None:
         array = self.entry.alloca(ir.ArrayType(F64, count))
-        array.type = PTR  # as of all other arrays
+        array.type = PTR  # like all other arrays
         for k in range(count):
             place = self.element(array, float, ir.Constant(I64, k))
             self.b.store(ir.Constant(F64, 0.0), place)
@@ -149,7 +149,7 @@ class _LlvmKernel(KernelWalk):
         function = self.module.outside(
             INTRINSICS.get(op, op), ir.FunctionType(result, [F64] * len(codes))
         )
-        if op == "pow":  # LLVM would replace it by squares or exp2, with other last digits
+        if op == "pow":  # LLVM would use squares or exp2, which round differently
             function.attributes.add("nobuiltin")
         return b.call(function, codes)
 

@@ -75,7 +75,8 @@ class KernelWalk(ABC):
         stored = {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
         self.locals = stored | {name for name, _ in self.parameters}
         self.kinds: dict[str, Any] = {}  # types of locals
-        self.valued: frozenset[str] = frozenset()  # locals assigned on every path to here
+        # Locals that are assigned on every path to the present statement.
+        self.valued: frozenset[str] = frozenset()
         self.counters: list[str] = []  # names of the counters of the enclosing loops
         self.breaks: list[list[frozenset[str]]] = []  # locals assigned at breaks, by loop
 
@@ -505,7 +506,8 @@ class KernelWalk(ABC):
         place = self.place(target)
         if place.kind not in (int, float):
             self.refuse(target, "arrays and records of a record cannot be exchanged")
-        # NumPy converts an int stored in an array of floats; a record would store the int itself.
+        # NumPy converts an int stored in an array of floats; a field of a record would store the
+        # int itself.
         element = isinstance(target, ast.Subscript) and place.kind is float
         code = self.as_float(target, value) if element else self.as_type(target, value, place.kind)
         self.store(place, code)

@@ -20,7 +20,8 @@ from flexarm.loops.translate import translate
 class WasmProgram:
     """A kernel and equations as one WebAssembly module."""
 
-    # code, reserved: the same as in `flexarm.engine.wasm.WasmModule`.
+    # code, reserved: as in `flexarm.engine.wasm.WasmModule`, the binary module and its reserved
+    # memory.
     code: bytes
     reserved: int
     # Names of the exported functions, by the names of the equations and of the kernel.  Equations
@@ -75,7 +76,7 @@ class Memory:
     # Nonzero contents, with their addresses.
     parts: list[tuple[int, bytes]] = field(default_factory=list)
     _known: dict[int, int] = field(default_factory=dict)
-    _kept: list[Any] = field(default_factory=list)  # alive, so that every id stays unique
+    _kept: list[Any] = field(default_factory=list)  # keeps objects alive: unique ids
 
     def room(self, size: int) -> int:
         """Reserve ``size`` bytes and return their address, a multiple of 16."""

@@ -92,7 +92,7 @@ def _function(node: ast.Call, kernel: LoopSource) -> object:
 
 
 def _aliases(tree: ast.FunctionDef) -> dict[str, ast.expr]:
-    """Return expressions, by name, of local names that may refer to a field or a view."""
+    """Return, by local name, the expressions of a field or view to which the name may refer."""
     aliases: dict[str, ast.expr] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):

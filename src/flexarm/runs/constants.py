@@ -6,29 +6,31 @@ MOST_SAMPLES = 10**7
 
 # Samples that resolve a curve
 SAMPLES_PER_PERIOD = 20  # recommended for a vibration
-# Largest error, relative to a curve's range, of cubics through every second sample at the samples
-# between.  A vibration over the whole range then has five samples per period, and a cubic
-# interpolant through all samples has an error of 0.3 %.
+# Largest error of cubics through every second sample, at the samples between them, relative to the
+# range of the curve.  A vibration over the whole range then has five samples per period, and a
+# cubic interpolant through all samples has an error of 0.3 %.
 CUBIC_ERROR = 0.05
 LINE_ERROR = 0.01  # largest error of straight lines through the samples, relative to the range
-# Least range of a curve, over the largest range in its panel, to which errors are relative.
+# Least reference range of a curve for relative errors, over the largest range in its panel.
 LEAST_CURVE_RANGE = 0.1
 
 # Settling after a motion
-SETTLING_BAND = 0.02  # settled distance from the final position, over the largest distance
-# Least number of samples after a motion, since fewer do not show whether the tip swings; last share
-# of the time after the motion in which settling cannot be confirmed.
+SETTLING_BAND = 0.02  # distance from the final position that is settled, over the largest distance
+# Least number of samples after a motion: fewer do not show whether the tip swings. Last share of
+# the time after the motion, in which settling cannot be confirmed.
 SETTLING_SAMPLES, LATE_SHARE = 5, 1 / 3
 
 # Figures
 DRAWN_SAMPLES = 8000  # largest number of samples in a figure or page: more than a screen's pixels
-NOTE_WIDTH = 120  # characters of a line under all panels
-# Largest value of a curve over the largest value in its panel, below which it is left out.
+NOTE_WIDTH = 120  # characters per line of the note under a figure's panels
+# Curves are left out of a figure if their largest value, relative to the largest value in the
+# panel, is below this.
 FLAT_CURVE = 1e-3
 NEAREST_SAMPLE = 1e-5  # least drawn distance from the final position, over the largest distance
 STATIONS = 25  # points drawn along an arm or a flexible link, both ends included
 SNAPSHOTS = 9  # number of drawn postures in a figure; more would overlap
-# Characters of a page in a notebook; a run with more is shown as a picture, one dot per pixel.
+# Largest number of characters of a run's HTML page in a notebook, above which the notebook shows a
+# picture; resolution of this picture [dots per inch].
 PAGE_CHARACTERS, PAGE_PICTURE_DPI = 3_000_000, 72
 
 # Files that are read
@@ -37,12 +39,13 @@ MOST_READ_SAMPLES = 2 * MOST_SAMPLES  # events add samples to those of a run
 # Largest number of characters of an attribute, since model files are shorter; largest number of
 # labels of an axis, since arms have fewer coordinates.
 MOST_TEXT, MOST_WORDS = 1_000_000, 100_000
-# Unpacked size [bytes] that any file may have; ratio of unpacked to packed size that a larger file
-# may have, since motions compress less.
+# Largest unpacked size [bytes] of a file without limit on compression; largest ratio of unpacked to
+# packed size of a larger file, since data of motions compress less than this.
 MOST_UNPACKED, UNPACKED_RATIO = 64_000_000, 50
 ROTATION_ERROR = 1e-6  # largest deviation of a rotation times its transpose from the identity
 
 # Files that are written
-# Largest share of a simulation's CPU time for snapshots; least time [s] between two snapshots.
+# Largest share of a simulation's CPU time that snapshot files take; least time [s] between two
+# snapshots.
 SNAPSHOT_SHARE, SNAPSHOT_PAUSE = 0.05, 0.5
 MATLAB_NAME = 63  # characters of a name that MATLAB reads

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FILE = "model_file_"  # prefix of variables with the bytes of files that the model file names
 FORMAT = 3  # version of the file format
-CHECKSUMS = "checksums"  # name of an attribute
+CHECKSUMS = "checksums"  # name of the attribute with all checksums
 DRIVE_UNITS = {"current": "A", "integral": "of the input", "held": "of the input"}
 DRIVE_STATES = (
     "bristles [rad, m], currents [A], integrals of servos and what they hold [of the input]"
@@ -61,7 +61,7 @@ class Variable:
     name: str
     axes: tuple[str, ...]  # name of each axis
     values: NDArray[Any]
-    unit: str  # empty of texts
+    unit: str  # empty for texts
     meaning: str  # description in a few words
 
     @property
@@ -139,7 +139,7 @@ def checksums(variables: Sequence[Variable], attrs: Mapping[str, str | int | flo
 
 
 def variable_checksum(values: NDArray[Any], unit: str, meaning: str) -> str:
-    """Return the SHA-256 of an array with its unit and meaning, however a file stores it."""
+    """Return the SHA-256 of an array, its unit and meaning, for any storage in a file."""
     digest = hashlib.sha256(repr((unit, meaning, values.shape)).encode())
     if values.dtype == object:
         digest.update(repr(values.tolist()).encode())

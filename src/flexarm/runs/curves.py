@@ -29,13 +29,14 @@ class Curves:
     """Quantities drawn over time, as linear combinations of the coordinates."""
 
     rows: Array  # coefficients, (R, n)
-    names: tuple[str, ...]  # name of each
-    panel: npt.NDArray[np.int64]  # number of the panel that each is drawn in, (R,)
+    names: tuple[str, ...]  # name of each curve
+    panel: npt.NDArray[np.int64]  # panel in which each curve is drawn, (R,)
 
     def scales(self, values: Array) -> Array:
         """Return each curve's reference size for relative errors, (R,), from values (T, R).
 
-        It is the range of the curve, but at least a tenth of the largest range in the same panel.
+        The reference size is the range of the curve, but at least a tenth of the largest range in
+        the same panel.
         """
         ranges = np.ptp(values, axis=0) if len(values) else np.zeros(len(self.names))
         largest = np.full(self.panel.max(initial=0) + 1, NEGLIGIBLE)
@@ -56,7 +57,8 @@ class Settling:
     band
         Distance from the tip's final place within which it counts as settled [m].
     time
-        Time from which on the tip is settled [s]; None if that is too late to tell.
+        Time from which on the tip is settled [s]; None if too little of the run is left to confirm
+        it.
     times
         Settling times [s] for the bands ``5 % of the swing``, ``1 mm`` and ``0.1 mm``.
     """
@@ -115,7 +117,8 @@ def settling_time(t: Array, x: Array, band: float) -> Array:
     """
     deviation = np.abs(x - x[:, -1:])
     outside = deviation > band * deviation.max(axis=1, keepdims=True)
-    settled = x.shape[1] - np.argmax(outside[:, ::-1], axis=1)  # first sample within for good
+    # First sample after which x stays within the band.
+    settled = x.shape[1] - np.argmax(outside[:, ::-1], axis=1)
     return np.asarray(np.where(outside.any(axis=1), t[np.minimum(settled, len(t) - 1)], t[0]))
 
 
@@ -132,7 +135,7 @@ def motion_end(model: Model, events: Sequence[tuple[float, str]]) -> float:
     Raises
     ------
     FlexarmError
-        If one of them never ends, or there is none.
+        If a motion or load never ends, or the arm has none.
     """
     ends = [t for t, _ in events]
     prescribed = [model.names[i] for i in model.prescribed]
@@ -147,7 +150,7 @@ def motion_end(model: Model, events: Sequence[tuple[float, str]]) -> float:
         ends += _ends(axis.name, rate, begin, to_zero=True)
         ends += _ends(axis.name, servo.target if has_target else None, begin)
     for k, wrench in enumerate(wrench_list(model), 1):
-        if not isinstance(wrench.factor, Constant):  # a load from the start on, as gravity is
+        if not isinstance(wrench.factor, Constant):  # constant loads act from the start
             ends += _ends(f"wrench {k}", wrench.factor, to_zero=True)
     for name, (begin, path) in ties.items():
         for profile in path:
@@ -192,7 +195,7 @@ def _commands(model: Model, events: Sequence[tuple[float, str]]) -> tuple[dict[s
         event = next(
             iter(scheduled or [candidate for candidate in same_title if candidate.at is None]), None
         )
-        if event is None:  # a brake that slips, or friction
+        if event is None:  # slip of a brake or dry friction
             continue
         remaining.remove(event)
         for name, changes in event.servo.items():
@@ -259,7 +262,7 @@ def undersampling_note(model: Model, t: Array, q: Array, v: Array, remedy: str =
     values, rates = q @ curves.rows.T, v @ curves.rows.T
     alternations = [x[1:-1, k] - (x[:-2, k] + x[2:, k]) / 2 for x in (values, rates)]
     sizes = [float(np.linalg.norm(x)) for x in alternations]
-    if 0.0 in sizes:  # rates do not belong to the values
+    if 0.0 in sizes:  # the rates are inconsistent with the values
         return ""
     frequency = sizes[1] / sizes[0] / (2 * np.pi)
     return (

@@ -46,9 +46,10 @@ class EventRecord(NamedTuple):
 class PendingEvent(NamedTuple):
     """An event of the model file that did not occur during a run."""
 
-    what: str  # its name
+    what: str  # name of the event
     why: str  # why it did not happen
-    # Nearest value of its quantity at a sample [SI]; None if it was never armed.
+    # Value of the event's quantity, in SI units, at the sample nearest to its threshold; None if
+    # the event was never armed.
     value: float | None = None
     t: float | None = None  # time of that sample [s]
 
@@ -57,12 +58,10 @@ class PendingEvent(NamedTuple):
 class RunPhase:
     """A phase of a run with constant locked coordinates and a constant body at the tip."""
 
-    first: int  # index of its first sample
+    first: int  # index of the phase's first sample
     held: tuple[int, ...]  # indices of the coordinates that are prescribed or held
-    tip: Inertia | None = (
-        None  # inertia that the last link's tip carries; that of the model if None
-    )
-    jump: tuple[float, ...] = ()  # jumps of the rates at its beginning, (n,); empty if none
+    tip: Inertia | None = None  # inertia at the tip of the last link; None for the model's inertia
+    jump: tuple[float, ...] = ()  # jumps of the rates at the phase's start, (n,); empty if none
 
     def model(self, model: Model) -> Model:
         """Return the arm's model with the locked coordinates and tip body of the phase."""
@@ -74,14 +73,14 @@ class RunPhase:
 class DriveData:
     """Forces, stored energy and states of drive trains at T instants."""
 
-    push: Array  # generalised forces beside those of inputs and of the arm's own equations, (T, n)
+    push: Array  # generalised forces in addition to inputs and the arm's own equations, (T, n)
     stored: Array  # energy in bristles and windings [J], (T,)
     states: dict[str, Array]  # bristle deflections, currents [A] by name, (T,); 0 if locked
 
     def joined(self, other: "DriveData") -> "DriveData":
         """Join the data with data at later instants, without repeating the common instant.
 
-        The first of the later instants is the last of these.
+        The first instant of ``other`` is the last instant of these data.
         """
         parts = self.at(slice(0, -1)), other
         states = {
@@ -101,10 +100,10 @@ class DriveData:
 class Repetition:
     """A recipe for repeating the simulation of a run, with another tolerance or arm."""
 
-    closer: "Callable[[], RunData]"  # by the same method at a 30th of the tolerance
-    # run of an arm with other shapes; None if not possible
+    closer: "Callable[[], RunData]"  # simulates at a 30th of the tolerance
+    # Function that simulates an arm with other shapes; None if not possible.
     other: "Callable[[Model], RunData] | None"
-    order: int  # order by which errors fall with the steps at least
+    order: int  # least order with which errors fall with the step length
     seconds: float  # CPU time of the run by counted operations [s], equal on all machines
 
 
@@ -118,7 +117,7 @@ class RunData:
     model: Model  # the arm
     t: Array  # time [s], (T,)
     q: Array  # coordinates in the order of ``model.names``, (T, n)
-    v: Array  # their rates, (T, n)
+    v: Array  # rates of the coordinates, (T, n)
     u: Array  # inputs in the order of the driven joints, (T, inputs)
     tip: Array  # position of the arm's tip in the world [m], (T, 3)
     tip_rotation: Array  # rotation of the arm's tip, world from tip axes, (T, 3, 3)
@@ -132,34 +131,35 @@ class RunData:
     status: str  # ``finished``, ``stopped``, ``interrupted``, or ``running`` before the end
     reason: str  # time and cause of an early end, with a remedy; empty if the run finished
     method: str  # the integrator
-    why: str  # why it was chosen
+    why: str  # reason for the choice of the integrator
     rtol: float  # requested tolerance
-    statistics: Statistics  # its cost
+    statistics: Statistics  # computational cost
     formulation: str = DEFAULT  # formulation of the equations
-    paper: bool = False  # whether it has the approximations of its paper
-    # On a free base, in inertial axes: momentum [N s] and angular momentum [N m s] of all that
-    # moves about the world's origin, both of the base relative to the centre of mass, and that
-    # centre [m], (T, 15); (T, 0) of other arms.
+    paper: bool = False  # whether the formulation keeps its paper's approximations
+    # For an arm on a free base, (T, 15) in inertial axes: momentum [N s] and angular momentum [N m
+    # s] of all moving bodies about the world's origin, momentum and angular momentum of the base
+    # relative to the centre of mass, and position of the centre of mass [m]; (T, 0) for other arms.
     momentum: Array = field(default_factory=lambda: np.zeros((0, 0)))
-    # On a free base: impulse [N s] and angular impulse [N m s] of all outer forces so far, with the
-    # momenta of bodies captured, less those of bodies released, (T, 6).
+    # For an arm on a free base: impulse [N s] and angular impulse [N m s] of all outer forces so
+    # far, plus the momenta of captured bodies, less those of released bodies, (T, 6).
     impulse: Array = field(default_factory=lambda: np.zeros((0, 0)))
     event_records: tuple[EventRecord, ...] = ()  # events that happened, and brakes that slipped
     pending: tuple[PendingEvent, ...] = ()  # events of the model file that did not happen
-    phases: tuple[RunPhase, ...] = ()  # its phases, if events, locks or brakes hold coordinates
+    phases: tuple[RunPhase, ...] = ()  # phases of the run, if events, locks or brakes change it
     # Energy dissipated so far [J] by name, (T,) each: ``JOINT: motor friction``, ``link friction``,
     # ``gear``, ``winding``, ``hysteresis``, ``brake``; empty without such drive trains.
     losses: Mapping[str, Array] = field(default_factory=dict)
-    drives: DriveData | None = None  # if drive trains have states or stick, or brakes slip
+    drives: DriveData | None = None  # None without drive-train states, stiction and slip
     kept: bool = True  # whether the solver controlled its error; False for steps set by the user
     own: bool = True  # whether inputs were those of the model file, without a law
-    # Stiffness and damping of a control law about the last state, (n, n) each, if there is a law.
+    # Stiffness and damping matrices of a control law about the last state, (n, n) each; None
+    # without a law.
     feedback: tuple[Array, Array] | None = field(default=None, repr=False, compare=False)
-    # How errors are found: ``computed``, ``estimated`` or ``off``.
+    # How errors are determined: ``computed``, ``estimated`` or ``off``.
     judged: str = field(default="estimated", repr=False, compare=False)
-    # How to simulate the motion again, if that can be done.
+    # Recipe to simulate the motion again; None if this is not possible.
     repetition: "Repetition | None" = field(default=None, repr=False, compare=False)
-    # Computes the errors of the state of a run in which nothing moves.
+    # Function that computes the errors of a run in which nothing moves.
     at_rest: "Callable[[RunData], RestErrors] | None" = field(
         default=None, repr=False, compare=False
     )
@@ -185,12 +185,12 @@ class RunData:
 
     @property
     def work(self) -> Array:
-        """Work done on the arm so far, less dissipated energy [J], (T,); captured bodies count."""
+        """Work and energy of captured bodies so far, less dissipated energy [J], (T,)."""
         return np.asarray(self.work_integrals @ np.array([1.0, 1.0, 1.0, -1.0, 1.0]))
 
     @property
     def balance(self) -> Array:
-        """Change of energy less work since the start [J], (T,): nonzero only by solver errors."""
+        """Change of energy less work since the start [J], (T,); 0 without solver errors."""
         error = self.energy.sum(axis=1) - self.energy[0].sum() - (self.work - self.work[0])
         if self.drives is not None:
             error = error + (self.drives.stored - self.drives.stored[0])
@@ -200,7 +200,7 @@ class RunData:
     def energy_balance(self) -> float:
         """Largest error of the energy balance, relative to the energy exchanged.
 
-        If no energy is exchanged, it is relative to the largest energy.
+        If no energy is exchanged, the error is relative to the largest energy.
         """
         error = float(np.abs(self.balance).max())
         size, largest = self.exchanged, float(np.abs(self.energy).max())
@@ -210,7 +210,7 @@ class RunData:
 
     @cached_property
     def momentum_errors(self) -> MomentumBalance | None:
-        """Errors of the momentum balance: change less impulse; None unless the base is free."""
+        """Errors of the momentum balance (change less impulse); None unless the base is free."""
         if not self.momentum.shape[1]:
             return None
         return compare_momenta(self.momentum, self.impulse, self.model.reach)
@@ -310,12 +310,12 @@ class RunData:
 
     @property
     def _compares(self) -> bool:
-        """Whether errors are computed by runs of better arms."""
+        """Whether errors are computed by runs of arms with more shapes or better theory."""
         repetition = self.repetition
         return self.judged == "computed" and repetition is not None and bool(repetition.other)
 
     def _compare(self) -> "RicherRuns":
-        """Compute the error of the shapes, and of the links' theory, by runs of better arms."""
+        """Compute the errors of shapes and of the links' theory by runs of more accurate arms."""
         from flexarm.accuracy.stated import compare
 
         assert self.repetition is not None

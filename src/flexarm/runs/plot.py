@@ -79,7 +79,8 @@ def _between(run: RunData, t: Array, start: npt.NDArray[np.int_]) -> tuple[Array
     pairs = np.stack([start, start + 1])
     q, v = run.q[pairs], run.v[pairs]
     t0, t1 = run.t[pairs]
-    # Where a reference attitude changes, the angles at the interval's end are relative to another.
+    # Where a reference attitude changes, the angles at the two ends of the interval are relative to
+    # different attitudes.
     k = np.flatnonzero(
         np.any(run.reference_attitudes[start] != run.reference_attitudes[start + 1], axis=(1, 2))
     )
@@ -140,7 +141,7 @@ def plot_run(run: RunData) -> "Figure":
     joints, deflections, distance = axes[:, 0]
     arm, empty, energy = axes[:, 1]
     empty.remove()
-    arm.set_subplotspec(arm.get_gridspec()[:2, 1])  # over both rows
+    arm.set_subplotspec(arm.get_gridspec()[:2, 1])  # spans both rows
     ending = "" if run.status == "finished" else f" ({run.status} at t = {run.t[-1]:.4g} s)"
     figure.suptitle(drawable(run.model.arm.name) + ending)
     if run.missed:
@@ -172,7 +173,7 @@ def outline(model: Model, states: Array, reference_attitudes: Array, points: int
     def trace(model: Model, q: Expr) -> list[Expr]:
         rows = list[Expr]()
         for before, (part, frame) in enumerate(zip(model.links, frames(model, q), strict=True), -1):
-            if part.parent != before:  # a branch begins with the section that carries it
+            if part.parent != before:  # a branch begins at its parent's section
                 rows.append(frame.p_WF.T)
             body = body_of(model, part)
             for x in np.linspace(0.0, 1.0, points if part.flexible else 2):

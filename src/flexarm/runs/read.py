@@ -140,7 +140,8 @@ class Stored:
     def refuse_ballast(self) -> None:
         """Raise an error if a large part of the file belongs to no variable.
 
-        Texts are stored outside the variables, and are read before their size is known.
+        Texts are stored outside the variables and are read before their sizes are known, so such
+        data could exhaust the memory.
         """
         hard = h5py.HardLink
         members = [self.file[name] for name in self.file
@@ -380,7 +381,7 @@ def load_run(path: str | Path) -> Run:
             paper = bool(stored.number("paper", whole=True))
             tips = stored.word("tip_rotation", get_args(TipRotation))
             series = stored.word("link_theory", get_args(LinkTheory)) == "series"
-            nodes = int(stored.number("nodes", whole=True)) or None  # 0 if they were not given
+            nodes = int(stored.number("nodes", whole=True)) or None  # 0 if not specified
         try:
             arm = parse(Arm, text, name=f"{path}, model_file", files=SideFiles(path, kept=files))
             model = build(arm, tip_rotation=cast(TipRotation, tips), series=series, nodes=nodes)
@@ -446,7 +447,7 @@ def _assemble(model: Model, stored: "Stored") -> Run:
         phases=_phases(stored, model, samples),
         losses=losses,
         drives=drives,
-        kept=stored.text("method") != "rk4",  # a user may have set its steps
+        kept=stored.text("method") != "rk4",  # a user may have set rk4's steps
         own=bool(stored.number("own_inputs", whole=True)),
         statistics=Statistics(
             int(stored.number("steps", whole=True)),

@@ -86,13 +86,15 @@ class Run(RunData):
         -------
         Settling
             ``swing`` [m], half the range of the tip's coordinates after the motion; ``time`` [s]
-            from which on the tip stays within ``band`` [m], None if that is too late to tell.
+            from which on the tip stays within ``band`` [m], None if too little of the run is left
+            to confirm it.
 
         Raises
         ------
         FlexarmError
-            If the run stopped, or has fewer than five samples after the motion; if the end of the
-            motion is unknown: something never ends, or a law or other inputs drove the arm.
+            If the run stopped, or has fewer than five samples after the motion; or if the end of
+            the motion is unknown, since an input or load never ends, or a control law or other
+            inputs than those of the model file drove the arm.
         """
         if self.status != "finished":
             raise SimulationError(
@@ -226,7 +228,7 @@ class Run(RunData):
     def to_html(
         self, path: str | Path, *, beside: Sequence["Run"] = (), force: bool = False
     ) -> None:
-        """Write the run, with others beside it, as one animated HTML page, atomically."""
+        """Write the run, with other runs beside it, as one animated HTML page, atomically."""
         from flexarm.viewer.page import run_page, save_page
 
         save_page(run_page([self, *_require_runs("beside", beside)]), path, force=force)
@@ -249,7 +251,7 @@ class Run(RunData):
     ) -> None:
         """Write a picture of the arm (png, svg, pdf) at a time [s], by default at the run's end.
 
-        The runs in ``beside`` are drawn in the same picture; lines are the paths of the tips.
+        The runs in ``beside`` are drawn in the same picture, and the paths of all tips as lines.
         """
         from flexarm.viewer.movie import save_picture
 

@@ -62,7 +62,7 @@ def save_run(run: RunData, path: str | Path, *, force: bool = False) -> None:
         data = np.frombuffer(content, dtype=np.uint8)
         variables.append(Variable(f"{FILE}{k}", (f"byte_{k}",), data, "1", name))
     run_attributes = attributes(run)
-    # Written to memory first, since HDF5 may fail on a full disk without an error.
+    # The file is first built in memory, since HDF5 may fail on a full disk without an error.
     memory = io.BytesIO()
     with h5netcdf.File(memory, "w") as file:
         for variable in variables:
@@ -135,10 +135,11 @@ def _files_of(arm: Arm) -> Iterator[SideFile]:
 
 
 class LiveFile:
-    """A file with snapshots of a run in progress, complete at every moment, of status ``running``.
+    """A file with the latest snapshot of a run in progress, readable at any time.
 
-    Pass it to `simulate` as ``live``, and the finished run to its `finish`. The first snapshot is
-    written at once; later ones take at most a 20th of the time.
+    Pass the object to `simulate` as ``live``, and the finished run to the method `finish`. The
+    status in a snapshot is ``running``. The first snapshot is written at once; later snapshots take
+    at most a 20th of the CPU time.
 
     Attributes
     ----------
@@ -147,7 +148,8 @@ class LiveFile:
     force
         Whether to overwrite an existing file.
     failure
-        Why the last snapshot could not be written; empty if it was. The run goes on.
+        Reason why the last snapshot could not be written; empty if it was written. A failure does
+        not stop the run.
     """
 
     def __init__(self, path: str | Path, *, force: bool = False) -> None:
@@ -164,7 +166,7 @@ class LiveFile:
         if not first and not self._due(now):
             return
         run = so_far()
-        if first:  # time of compilation and imports does not count
+        if first:  # compilation and imports do not count
             import h5netcdf  # noqa: F401
 
             now = time.perf_counter()
@@ -194,7 +196,7 @@ class LiveFile:
         is_ours = stamp is not None and stamp == self._written
         try:
             save_run(run, self.path, force=self.force or is_ours)
-        finally:  # also when interrupted after the file has come under its name
+        finally:  # also if interrupted after the file got its name
             if self.force or stamp == self._written:
                 self._written = self._stamp()
 
@@ -288,7 +290,7 @@ WRITERS: dict[str, Callable[[RunData, io.BytesIO], None]] = {
     ".parquet": lambda run, memory: frame_of(run).to_parquet(memory),
     ".xlsx": lambda run, memory: frame_of(run).to_excel(memory),
 }
-# Optional packages, and their use in messages, by kind of file.
+# By file ending: optional packages, and the purpose that messages state for each package.
 NEEDED = {
     ".parquet": {"pyarrow": "Parquet files", "pandas": "frames"},
     ".xlsx": {"openpyxl": "Excel files", "pandas": "frames"},

@@ -1,11 +1,12 @@
 """State-dependent events: event times, and the jump of derivatives at an event.
 
-Steps do not change with a parameter, but the time t of the event does. A run along the steps of
-another run takes one more step to the event and one more after it; both have length 0 if the runs
-are identical. The derivative of the state jumps from dy to dy + (f - f') dt, where f and f' are the
-rates before and after the event, and dt is the change of the event time for which the event
-function keeps its value. If the state jumps to g(y, t), the derivative after the event is g_y dy +
-(g_y f + g_t - f') dt (saltation; Hiskens & Pai 2000, IEEE Trans. Circuits Syst. I 47(2), 204-220).
+A change of a parameter leaves the steps of a run as they are, but changes the time t of an event. A
+run along the steps of another run takes one more step to the event and one more after it; both have
+length 0 if the runs are identical. The derivative of the state jumps from dy to dy + (f - f') dt,
+where f and f' are the rates before and after the event, and dt is the change of the event time for
+which the event function keeps its value. If the state jumps to g(y, t), the derivative after the
+event is g_y dy + (g_y f + g_t - f') dt (saltation; Hiskens & Pai 2000, IEEE Trans. Circuits Syst. I
+47(2), 204-220).
 """
 
 from collections.abc import Callable, Mapping
@@ -48,8 +49,8 @@ class Crossing:
     # values before the event and by the parameters.
     by_before: Array
     by_number: Array
-    # off_before, off_number, gap: derivatives of the event time by the values before the event and
-    # by the parameters; derivative of the values after the event by the event time.
+    # off_before, off_number: derivatives of the event time by the values before the event and by
+    # the parameters. gap: derivative of the values after the event by the event time.
     off_before: Array
     off_number: Array
     gap: Array
@@ -185,7 +186,7 @@ def reached(
     """Return a phase that ends at its event; Newton's method finds the time from a guess t [s].
 
     ``plan`` returns the steps of the phase for an end time. SimulationError is raised if the event
-    function only touches its value without crossing it.
+    function touches its threshold without crossing it.
     """
     event, model, moved = plan(t).ended, trajectory.model, np.inf
     value = value_of(model, event)
@@ -214,7 +215,8 @@ def ended(
 ) -> list[RecordedTrajectory]:
     """Return the parts of a phase up to an event near time t [s].
 
-    The first part has the whole steps before the event, the second a partial step to the event.
+    The first part consists of the whole steps before the event, the second of a partial step to the
+    event.
     """
     ends, phases = plan.ends[plan.ends < t - 2 * instant(t)], []
     last = float(ends[-1])
@@ -365,7 +367,7 @@ class HybridTrajectory:
 
     @cached_property
     def _own(self) -> list[NDArray[np.bool_]]:
-        """One mask per part: which of the part's times are samples of the run.
+        """One mask per part of the run, true for those times of the part that are samples.
 
         A boundary between two parts belongs to the later part.
         """

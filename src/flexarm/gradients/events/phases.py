@@ -93,7 +93,7 @@ def _trace(formulation: Formulation) -> ca.Function:
 
 
 DIFFERENTIATED = ("servo", "let_go", "capture", "brake", "release")  # actions of events
-LIES, DRIFTS = 12, 19  # count of numbers of a pose, and of a drifting body
+LIES, DRIFTS = 12, 19  # count of numbers of a pose, and of a drifting body's state
 
 
 def next_stop(model: Model, t: float, end: float) -> float:
@@ -144,7 +144,8 @@ def nearby_in(
 ) -> dict[str, Nearby]:
     """Return models in a discrete state, each with a small change of one parameter, by its key.
 
-    The parameters come first, then pose elements of captured and drifting bodies (``carried 0``).
+    The parameters come first, then the elements of captured poses and drifting states (keys
+    ``carried 0``, ``carried 1``, ...).
     """
     arms_in_state = {
         key: replace(arm, models=tuple(situated(discrete, model) for model in arm.models))
@@ -152,7 +153,7 @@ def nearby_in(
     }
     numbers, poses = carried(discrete), LIES * len(_captured_poses(discrete))
     for k, step in enumerate(CARRIED_STEP * np.eye(len(numbers))):
-        # the model does not depend on numbers of drifting bodies
+        # the model does not depend on the states of drifting bodies
         ways = (step, -step) if k < poses else (step,)
         models = (situated(carrying(discrete, numbers + way), model) for way in ways)
         weights = np.array([1.0, -1.0]) / (2 * CARRIED_STEP) if len(ways) > 1 else np.zeros(1)
