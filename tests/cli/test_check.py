@@ -220,7 +220,7 @@ def test_json_names_have_not_changed() -> None:
         "Notice": ["severity", "code", "place", "message", "remedy", "line"],
         "Frequency": ["hz", "rad_s"],
         "JointReport": [
-            "name", "kind", "axis", "turns", "actuation", "elastic", "reflected_inertia",
+            "name", "kind", "on", "axis", "turns", "actuation", "elastic", "reflected_inertia",
         ],
         "DirectionReport": [
             "direction", "stiffness", "count", "coordinates", "why", "clamped", "loaded",
