@@ -136,12 +136,10 @@ def _named(rows: list[Row]) -> str:
 
 ABOUT = """# Validation
 
-Made by `python benchmarks/validation.py --markdown docs/validation.md`; do not edit. flexarm
-computes every case anew. If the third column is empty, all numbers of the row round to the
-reference. Otherwise the column has flexarm's numbers, in brackets the largest relative difference
-of the row, and a sentence below the table gives the reason. References without a publication were
-derived independently, by the method in the last column. The script itself computes the power series
-of section 6. Units are SI; beams are in units of L, rhoA L and T = sqrt(rhoA L^4/EI)."""
+Made by `python benchmarks/validation.py --markdown docs/validation.md`; do not edit. An
+empty third column means that all numbers of the row round to the reference. Otherwise it has
+flexarm's numbers, in brackets the largest relative difference, with the reason below the table.
+References without a publication were derived by the method in the last column. Units are SI; beams are in units of L, rhoA L and T = sqrt(rhoA L^4/EI)."""
 
 BEAMS = """Eigenvalues lam of uniform Euler-Bernoulli beams, omega = lam^2/T. The tip body has M =
 m/(rhoA L) and J = J_tip/(rhoA L^3), the hub Jh = J_hub/(rhoA L^3), the joint's spring kap = k
