@@ -146,8 +146,7 @@ BEAMS = """Eigenvalues lam of uniform Euler-Bernoulli beams, omega = lam^2/T. Th
 m/(rhoA L) and J = J_tip/(rhoA L^3), the hub Jh = J_hub/(rhoA L^3), the joint's spring kap = k
 L/EI, the rotor behind it jm = J_m/(rhoA L^3). *span, elements* are the modes of the bare span, from
 which clamped-mass and other [shapes](shapes.md) are made; *arm* is an arm with this one link, by
-`flexarm.modes`. A beam on a spring and one with the mass 1/kap at its tip have the same
-eigenvalues. Table 1 of Theodore & Ghosal is headed "Hz" and is in rad/s."""
+`flexarm.modes`."""
 
 ROTATING = """The table has frequencies omega T of a link that rotates at Omega T, about its steady
 state, for bending out of the plane of rotation (flap) and in it (lag). The root is at a radius
