@@ -139,8 +139,8 @@ ABOUT = """# Validation
 Made by `python benchmarks/validation.py --markdown docs/validation.md`; do not edit. An
 empty third column means that all numbers of the row round to the reference. Otherwise it has
 flexarm's numbers, in brackets the largest relative difference, with the reason below the table.
-References without a publication were derived by the method in the last column. Units are SI; beams are in units of L, rhoA L
-and T = sqrt(rhoA L^4/EI)."""
+References without a publication were derived by the method in the last column. Units are SI; beams
+are in units of L, rhoA L and T = sqrt(rhoA L^4/EI)."""
 
 BEAMS = """Eigenvalues lam of uniform Euler-Bernoulli beams, omega = lam^2/T. The tip body has M =
 m/(rhoA L) and J = J_tip/(rhoA L^3), the hub Jh = J_hub/(rhoA L^3), the joint's spring kap = k
