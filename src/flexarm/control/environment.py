@@ -46,17 +46,19 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
     limit
         Largest absolute value of each input [N m], [N].
     starts
-        Ranges, low and high, of initial coordinates by name, and of rates as ``NAME.rate``; others
-        begin as the model file says.
+        Ranges (low, high) of random initial coordinates by name, and of rates by ``NAME.rate``;
+        other coordinates and rates start at the values of the model file.
     device
         ``cpu`` or ``gpu``.
     parameters
-        Values by key of the model file, one mapping per arm, to learn on varied arms.
+        One mapping per arm from keys of the model file to values, so that a policy can be trained
+        on different arms.
 
     Notes
     -----
-    An episode is terminated where a run would end (at a limit, bent beyond the model) and
-    truncated at `t_end`; the step after that begins the next one, whatever the action.
+    An episode is terminated where a run of `flexarm.simulate` would end: at a limit, or at a
+    deflection beyond the model's validity. It is truncated at `t_end`. The next step starts a new
+    episode and ignores the action.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 (as gymnasium has it)

@@ -2,8 +2,8 @@
 
 Starting from rest, momentum stays 0: ``H_b b' + H_bm m' = 0`` determines the rates b' of the base
 from the rates m' of the other coordinates (joints, motors and modal amplitudes). The generalised
-Jacobian of the tip is then ``J_m - J_b H_b^-1 H_bm`` (Umetani & Yoshida 1989). Amplitudes follow
-the joints statically.
+Jacobian of the tip is then ``J_m - J_b H_b^-1 H_bm`` (Umetani & Yoshida 1989). Modal amplitudes
+have their static values for the joint positions.
 """
 
 from collections.abc import Callable
@@ -49,7 +49,8 @@ class Floating:
     def along(self, q: Array, columns: Array) -> Array:
         """Return motions, (n, k), in which the base moves so that the total momentum stays zero.
 
-        ``columns``, shape (n, k), contains the motions of the other coordinates.
+        The columns of ``columns``, shape (n, k), are motions of the coordinates that do not belong
+        to the base.
         """
         mass = self.equation.mass_matrix(q)[:6]
         moved = columns.copy()
@@ -59,7 +60,8 @@ class Floating:
     def turning(self, q: Array, columns: Array) -> Array:
         """Return the angular momentum about the base per unit joint motion, shape (3, k).
 
-        The base keeps its attitude and is free to translate; ``columns`` has shape (n, k).
+        The base keeps its attitude and is free to translate. The columns of ``columns``, shape (n,
+        k), are the motions of all coordinates per unit joint motion.
         """
         mass = self.equation.mass_matrix(q)[:6]
         pushed = np.linalg.solve(mass[:3, :3], mass[:3, 6:])
@@ -69,9 +71,10 @@ class Floating:
     def tip_along(
         self, statics: Statics, point: Callable[[float], Array], first: Array, axes: list[int]
     ) -> Along:
-        """Return coordinates (n,) as a function of progress for given tip positions.
+        """Return coordinates (n,) as a function of progress that move the tip along a path.
 
-        ``point`` maps progress 0 to 1 to the tip's position in the world [m], along ``axes``.
+        ``point`` maps progress from 0 to 1 to the tip's position in the world [m], with one number
+        for each of ``axes``.
         """
 
         def rates(s: float, q: Array) -> Array:
@@ -79,7 +82,7 @@ class Floating:
             direction = (point(high) - point(low)) / (high - low)
             moved = self.along(q, statics.moved_by_joints(q))
             jacobian = self.equation.tip_jacobian(q)[axes] @ moved
-            # Feedback of the position error compensates errors of the integration.
+            # Feedback of the tip's position error keeps integration errors from accumulating.
             off = point(s) - self.equation.tip_pose(q)[1][axes]
             return np.asarray(moved @ np.linalg.lstsq(jacobian, direction + 10 * off)[0])
 
@@ -88,13 +91,13 @@ class Floating:
     def still_along(self, statics: Statics, direction: Array, first: Array) -> Along:
         """Return a reaction-free joint motion: coordinates (n,) as a function of progress.
 
-        Joint rates are the projection of ``direction``, shape (k,), on motions that preserve the
-        base's attitude.
+        The joint rates are ``direction``, shape (k,), projected on the joint motions that preserve
+        the base's attitude.
 
         Raises
         ------
         FlexarmError
-            If every motion turns the base.
+            If every joint motion turns the base.
         """
 
         def rates(s: float, q: Array) -> Array:
@@ -129,7 +132,7 @@ class Floating:
 def base_along(
     floating: Floating, path: Callable[[float], Array], slope: Callable[[float], Array]
 ) -> Along:
-    """Return a path of the arm's coordinates with the resulting motion of the free base added.
+    """Add the motion of the free base that momentum conservation implies to a path of the arm.
 
     The result maps progress 0 to 1 to all coordinates, shape (n,).
     """

@@ -26,8 +26,8 @@ class BaseReaction:
     rotation
         Rotation matrices from base axes to world axes, (T, 3, 3).
     base, arm
-        Angular momenta of the base's body and of all that it carries, about their common centre of
-        mass, in world axes [kg m^2/s], (T, 3) each.
+        Angular momentum of the base and of the arm on it, both about the centre of mass of base and
+        arm, in world axes [kg m^2/s], (T, 3) each.
     """
 
     t: Array
@@ -39,7 +39,7 @@ class BaseReaction:
     def angle(self) -> Array:
         """Rotation angle of the base relative to the first instant [rad], shape (T,)."""
         turned = np.einsum("tji,jk->tik", self.rotation, self.rotation[0])
-        # The sine has all digits of small angles, the cosine does not.
+        # The cosine of a small angle has too few digits, so that the sine is used as well.
         skew = turned - turned.transpose(0, 2, 1)
         sine = np.sqrt((skew**2).sum(axis=(1, 2)) / 8)
         return np.asarray(np.arctan2(sine, (np.trace(turned, axis1=1, axis2=2) - 1) / 2))
@@ -56,9 +56,9 @@ def base_reaction(of: Run | Trajectory, *, points: int = 201) -> BaseReaction:
     Parameters
     ----------
     of
-        A run, evaluated at its samples; or a trajectory, which has no vibration.
+        A run, evaluated at its samples; or a trajectory, evaluated without vibration.
     points
-        Number of instants of a trajectory, evenly from 0 to its end.
+        Number of evenly spaced instants from time 0 to the end of a trajectory; unused for a run.
 
     Returns
     -------
@@ -68,7 +68,8 @@ def base_reaction(of: Run | Trajectory, *, points: int = 201) -> BaseReaction:
     Raises
     ------
     ModelError
-        If the base is not free; for a held or moved base use `Equation.reaction`.
+        If the base is not free; `Equation.reaction` computes the reaction of a fixed or moving
+        base.
     """
     require_kind("of", of, (Run, Trajectory), "a Run or a Trajectory")
     if not of.model.floats:
@@ -91,7 +92,7 @@ def base_reaction(of: Run | Trajectory, *, points: int = 201) -> BaseReaction:
 
 def _momenta(equation: Equation, q: Array, v: Array) -> Array:
     """Return angular momenta of base and arm about the common centre of mass, shape (T, 6)."""
-    if equation.model.orbit:  # relative to the orbit's frame, as rates are
+    if equation.model.orbit:  # relative to the orbiting frame, as the rates are
         free = equation.formulation.of(replace(equation.model, orbit=0.0))
         equation = replace(equation, formulation=free, _compiled={})
     whole, base, centre = equation.inertial_momentum(q, v)

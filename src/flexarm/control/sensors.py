@@ -1,4 +1,4 @@
-"""Encoders and strain gauges, the state estimated from them, limited and sampled laws."""
+"""Encoders, strain gauges, state estimates from their readings, and limited or sampled laws."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -75,13 +75,13 @@ def sensors(
     model
         Model of the measured arm.
     gauges
-        Strain gauges. With at least as many per link and direction as the controller's model has
-        shape functions, modal amplitudes are estimated by least squares; with fewer, as the
-        minimum-norm solution. Bending without a gauge, twist and stretch are estimated as 0.
+        Strain gauges. Modal amplitudes of a link and direction are estimated by least squares if it
+        has at least as many gauges as shape functions in the controller's model, else as the
+        minimum-norm solution. Bending without gauges, twist and stretch are estimated as 0.
     known
         The controller's model of the arm, with the same joints; ``model`` itself if None.
     rates
-        ``none``: rates of amplitudes are estimated as 0.
+        With ``none``, the rates of modal amplitudes are estimated as 0 instead of measured.
 
     Returns
     -------
@@ -90,8 +90,8 @@ def sensors(
 
     Notes
     -----
-    Measured rates are exact time derivatives of the readings; a `flexarm.Sampled` law can take
-    differences of readings instead.
+    Measured rates are exact time derivatives of the readings. A `flexarm.Sampled` law can use
+    differences of successive readings instead.
     """
     mine = model if known is None else known
     for name, value in (("model", model), ("known", mine)):
@@ -195,7 +195,10 @@ def _encoders(model: Model) -> tuple[str, ...]:
 
 
 def _part(model: Model, gauge: Gauge) -> tuple[LinkModel, float]:
-    """Return the span of a link with a gauge, and the gauge's position along that span."""
+    """Return the link segment (a ``LinkModel``) under a gauge.
+
+    Also returns the gauge's relative position on that segment, from 0 to 1.
+    """
     some = np.ones((1, model.size))
     flexible = {
         link.name: link
@@ -207,7 +210,7 @@ def _part(model: Model, gauge: Gauge) -> tuple[LinkModel, float]:
 
 
 def _on_span(model: Model, gauge: Gauge) -> Gauge:
-    """Return a gauge by the name of the span on which it is, and its position along that span."""
+    """Return a copy of a gauge that refers to one segment of its link, by name and position."""
     part, at = _part(model, gauge)
     return replace(gauge, link=part.name, at=at)
 

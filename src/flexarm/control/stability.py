@@ -6,12 +6,13 @@
 | H | 50 | coupling |
 | K^ - K | 48 | stiffness_error * K |
 
-Theodore & Ghosal 1995, section 4.3, without wrenches, at rest in a posture.
+The symbols are those of Theodore & Ghosal 1995, section 4.3. The arm rests in a posture, without
+external wrenches.
 
 Margins are gain, phase and distance of a single-input loop's response from -1. Frequencies at which
-the response is real or has magnitude 1 are imaginary eigenvalues, so no frequency grid is needed
-that could miss one; the largest sensitivity is found by an iteration on the frequencies at which it
-exceeds a bound (Bruinsma & Steinbuch 1990).
+the response is real or has magnitude 1 are computed as imaginary eigenvalues, not on a frequency
+grid, which could miss some. The largest sensitivity is found by an iteration on the frequencies at
+which it exceeds a bound (Bruinsma & Steinbuch 1990).
 """
 
 import itertools
@@ -87,7 +88,7 @@ class StiffnessError:
 
     @property
     def bound(self) -> Array:
-        """Upper bound on the stiffness error by the paper's lemma, shape (P,)."""
+        """Bound on the stiffness error by the lemma of Theodore & Ghosal 1995, shape (P,)."""
         return np.asarray(1 / np.maximum(self.coupling, 1e-300))
 
 
@@ -99,7 +100,7 @@ class FrozenLoop:
     model
         The arm.
     friction
-        Treatment of Coulomb friction in its linear models.
+        Treatment of Coulomb friction in the arm's linear models.
     """
 
     def __init__(self, model: Model, *, friction: DryFriction = LEFT_OUT) -> None:
@@ -110,7 +111,7 @@ class FrozenLoop:
         self._equation = formulation(DEFAULT, model)
 
     def coupling(self, q: Array) -> float:
-        """Return the largest eigenvalue of the coupling matrix H (eq. 50) at coordinates q."""
+        """Return the largest eigenvalue of the coupling matrix H of eq. 50 at coordinates q."""
         rows = self._drives.motors[:, self._kept]
         mass = self._mass(q)
         driven = np.argmax(np.abs(rows), axis=1)
@@ -142,8 +143,8 @@ class FrozenLoop:
     def largest_error(self, q: Array, *, kp: Gain, kd: Gain, allowed: float = 0.0) -> float:
         """Return the largest stiffness error up to which the closed loop is stable at q.
 
-        ``allowed`` is a growth rate [1/s] that is accepted: without damping in the links every
-        overestimate causes a little growth. The result is infinite if no error up to 1000 is
+        Growth rates up to ``allowed`` [1/s] count as stable, because without damping in the links
+        every overestimate causes a little growth. The result is infinite if no error up to 1000 is
         unstable.
         """
         allowed = require_number("allowed", allowed)
@@ -181,7 +182,8 @@ class FrozenLoop:
         gains = driven.gains("kp", kp, "1/s^2")
         rates = driven.gains("kd", kd, "1/s")
         A = loop.A - loop.B @ np.hstack([gains[:, None] * rows, rates[:, None] * rows])
-        # The law assumes forces that do not exist: u is off by their effect on H a.
+        # The law compensates elastic forces that do not exist; the error of u is their effect on
+        # the driven accelerations H a.
         believed = -np.linalg.solve(self._mass(q), self._links(q))
         change = -loop.B[n:] @ rows @ believed
         return A, np.vstack([np.zeros((n, 2 * n)), np.hstack([change, np.zeros((n, n))])])
@@ -223,7 +225,7 @@ def stiffness_error_along(
     points
         Number of postures, evenly spaced in progress.
     allowed
-        Growth rate [1/s] that is accepted in ``largest``.
+        Growth rate [1/s] up to which the loop counts as stable in ``StiffnessError.largest``.
     friction, friction_speed
         Treatment of Coulomb friction in the linear model: ``off``, ``secant`` (describing function
         at that amplitude of a joint's speed [rad/s], [m/s]; 0.1 if None) or ``tangent`` (slope of
@@ -263,10 +265,10 @@ def closed_loop_eigenvalues(
 ) -> Complex:
     """Return the closed-loop eigenvalues at the states of a run [1/s], shape (T, 2n).
 
-    They are eigenvalues of the Jacobian of (v, a) with respect to (q, v), at every ``every``-th
-    sample; apart from Coulomb friction, they are exact in motion too. Each column follows one
-    eigenvalue from sample to sample. Prescribed coordinates have none. A free base adds 12
-    eigenvalues, which are 0 if the arm rests.
+    The eigenvalues of the Jacobian of (v, a) with respect to (q, v) are computed at every
+    ``every``-th sample. They are exact in motion too, apart from Coulomb friction. Each column
+    follows one eigenvalue from sample to sample. Prescribed coordinates have no eigenvalues. A free
+    base adds 12 eigenvalues, which are 0 if the arm rests.
 
     Parameters
     ----------
@@ -275,7 +277,7 @@ def closed_loop_eigenvalues(
     run
         The run.
     every
-        Interval in samples.
+        Number of samples from one evaluation to the next.
     friction, friction_speed
         As for `stiffness_error_along`.
 
@@ -300,7 +302,7 @@ def closed_loop_eigenvalues(
         prescribed = prescribed_accelerations(run.model, float(t))
         now = np.array([t]), q, v, wrenches
         a = motion.compiled().call(*now, prescribed, *with_reference)[0]
-        slopes = motion.slopes().call(*now, a, *with_reference)[:3]  # of forces: by q, v and a
+        slopes = motion.slopes().call(*now, a, *with_reference)[:3]  # of forces, by q, v and a
         by_q, by_v, M = (matrix.reshape(n, n).T[open_] for matrix in slopes)
         excess = slope_of_run.damping(run.model, v) - dry.damping(run.model, v)
         slope = -np.linalg.solve(M, np.hstack([by_q, by_v - excess[open_]]))

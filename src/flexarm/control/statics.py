@@ -48,9 +48,9 @@ class Drives:
 
     names: tuple[str, ...]  # names of the joints, in the order of the inputs
     inputs: Array  # matrix B from inputs to generalised forces, (n, k)
-    gear: Array  # effort at the joint per unit of input, (k,): not 1 of inputs at the motor
+    gear: Array  # joint torque or force per unit of input, (k,): gear ratio, or 1
     motors: Array  # rows of the coordinates at the motor's side of the joints, (k, n)
-    hubs: Array  # rows of the coordinates at the link's side; other rows for elastic joints only
+    hubs: Array  # rows of the coordinates at the link's side of the joints, (k, n)
 
     def rows(self, side: Side) -> Array:
         """Return the matrix that selects the motor-side or link-side coordinates, shape (k, n)."""
@@ -86,12 +86,12 @@ def remaining(model: Model) -> list[int]:
 
 
 def felt_by_joints(model: Model) -> Model:
-    """Return the model; without gravity if its base is free, since base and arm fall together."""
+    """Return the model, without gravity if its base is free, since base and arm fall together."""
     return replace(model, gravity=np.zeros(3), orbit=0.0) if model.floats else model
 
 
 def untouched(model: Model) -> Model:
-    """Return the model; without contacts if its base is free, as reference motions assume."""
+    """Return the model, without contacts if its base is free, as reference motions assume."""
     if not isinstance(model, Model) or not model.floats or not model.arm.contacts:
         return model
     arm = model.arm.model_copy(update={"contacts": ()})
@@ -104,7 +104,8 @@ def drives(model: Model) -> Drives:
     Raises
     ------
     ModelError
-        If the arm has no driven joint, or forces act on it that laws of (t, q, v) do not include.
+        If the arm has no driven joint, or if forces act on it that do not depend on (t, q, v)
+        alone.
     """
     require_kind("model", model, Model, "a Model, as flexarm.build(arm) returns", ModelError)
     if any(part.motion.has_reference for part in model.links):
@@ -137,7 +138,7 @@ def drives(model: Model) -> Drives:
 
 
 def solve_input(output: Expr, u: Expr, target: Expr) -> Expr:
-    """Solve an affine equation symbolically for the inputs of a target output, (k,)."""
+    """Return symbolic inputs u at which an output affine in u has its target value, (k,)."""
     rest = ca.substitute(output, u, ca.SX.zeros(u.shape[0]))
     return ca.solve(ca.jacobian(output, u), target - rest)
 
@@ -145,15 +146,15 @@ def solve_input(output: Expr, u: Expr, target: Expr) -> Expr:
 class Statics:
     """Static equilibria of an arm under gravity and joint springs, without external wrenches.
 
-    A moving base is at its position at time 0. A free base falls with the arm, so that gravity
-    causes no deflection.
+    A moving base has its position of time 0. A free base falls with the arm, so that gravity causes
+    no deflection.
 
     Parameters
     ----------
     model
         The arm.
     sag
-        Whether links bend and transmissions wind up under load; else the arm is rigid.
+        Whether links bend and transmissions wind up under load; if false, the arm is rigid.
     """
 
     def __init__(self, model: Model, *, sag: bool = True) -> None:
@@ -179,7 +180,8 @@ class Statics:
         Parameters
         ----------
         at
-            Positions of driven joints by name, at the link's side; the others are as in ``guess``.
+            Link-side positions of driven joints by name; joints without a value are as in
+            ``guess``.
         guess
             Coordinates to start from; the arm's start if None.
 
@@ -207,8 +209,8 @@ class Statics:
         point
             Position [m], one number per axis.
         axes
-            Axes among x, y, z of the point; with fewer axes than driven joints the nearest such
-            posture to ``guess`` is found.
+            Axes of the point among x, y, z. If there are fewer axes than driven joints, the posture
+            nearest to ``guess`` is returned.
         guess
             Coordinates to start from; the arm's start if None.
 
@@ -228,7 +230,7 @@ class Statics:
         return np.asarray(np.linalg.lstsq(self.drives.inputs, force)[0])
 
     def moved_by_joints(self, q: Array) -> Array:
-        """Return derivatives of the equilibrium by the driven joint positions, shape (n, k)."""
+        """Return derivatives of the equilibrium with respect to driven joint positions, (n, k)."""
         if not self.loaded:
             return rigid_motions(self.model)[:, [axis.driven for axis in self.model.axes]]
         matrix, rows, size = self._about(q).matrix(self._rest(q))
@@ -246,7 +248,7 @@ class Statics:
         return OperatingPoint(q, np.zeros(self.model.size), np.zeros(len(self.drives.names)))
 
     def _about(self, q: Array) -> Balance:
-        """Return the balance with driven joints at the link's side where they are at q."""
+        """Return the balance with link-side positions of the driven joints held at those of q."""
         hubs = self._held(self._hubs, self.drives.hubs @ q)
         return Balance(self.tangent, self.columns, hubs)
 
@@ -256,8 +258,8 @@ class Statics:
     def _solve(self, function: Push, target: Array, q: Array, name: str) -> Array:
         """Return the equilibrium coordinates q with ``function(q) = target``, shape (n,).
 
-        The generalised force at q is balanced by the inputs; error messages contain ``name``, the
-        name of the target.
+        Inputs balance the generalised force at q. Error messages contain ``name``, the target's
+        name.
         """
         q = q if self.loaded else undeformed(self.model, q)
         constraint = self._held(function, target)
@@ -269,7 +271,7 @@ class Statics:
                 "point may be out of reach, or the arm may be singular there. Start from "
                 "another posture."
             ) from None
-        for axis in self.model.axes:  # without wind-up motors follow their joints
+        for axis in self.model.axes:  # motors of rigid transmissions follow their joints
             if axis.motor is not None and not self.loaded:
                 q[axis.motor] = q[axis.index]
         return q
@@ -298,7 +300,7 @@ def gravity_force(model: Model, q: Expr) -> Expr:
 def rigid_motions(model: Model) -> Array:
     """Return the coordinate rates of the rigid arm per unit joint rate, (n, joints).
 
-    A motor moves with its joint.
+    Motors move with their joints.
     """
     columns = np.zeros((model.size, len(model.axes)))
     for k, axis in enumerate(model.axes):
@@ -382,7 +384,7 @@ def decoupled(tangent: Tangent, driven: Drives, q: Array, effort: Array) -> Stat
 
     States are the r coordinates that belong neither to a free base nor to prescribed motions, and
     their rates. Inputs are the commanded accelerations of the driven coordinates. The position of a
-    free base has no effect on the arm's motion about rest, so it is left out.
+    free base is no state, because it has no effect on the arm's motion about rest.
     """
     model = tangent.model
     states, (free, columns) = remaining(model), moves(model, set())
@@ -390,7 +392,7 @@ def decoupled(tangent: Tangent, driven: Drives, q: Array, effort: Array) -> Stat
     point = OperatingPoint(q, np.zeros(model.size), effort)
     a = tangent.accelerations(point, columns)
     whole = tangent.matrices(point, a).along(free, columns).state_space()
-    # A free base comes first; prescribed coordinates are no states.
+    # Free-base coordinates come first in q; prescribed coordinates are no states.
     size = len(free)
     chosen = np.concatenate([np.arange(size - n, size), np.arange(2 * size - n, 2 * size)])
     A, inputs = whole.A[np.ix_(chosen, chosen)], whole.B[-n:]
@@ -400,9 +402,9 @@ def decoupled(tangent: Tangent, driven: Drives, q: Array, effort: Array) -> Stat
 
 
 def carried_mass(model: Model, mass: Array) -> Array:
-    """Return the mass matrix of the remaining coordinates, free base eliminated, shape (r, r).
+    """Return the mass matrix of the r coordinates of `remaining`, shape (r, r).
 
-    A free base is eliminated by its momentum balance.
+    The coordinates of a free base are eliminated by its momentum balance.
     """
     states = remaining(model)
     reduced: Array = mass[np.ix_(states, states)]

@@ -47,12 +47,12 @@ class Timing:
     ----------
     kind
         ``cycloid`` (sinusoidal acceleration, Theodore & Ghosal 1995), ``quintic`` and ``septic``
-        (the polynomials with zero rate and acceleration at both ends, and with zero jerk too) or
-        ``trapezoid`` (of the rate: constant acceleration, constant rate, constant deceleration).
+        (polynomials with zero rate and acceleration at both ends; ``septic`` has zero jerk too) or
+        ``trapezoid`` (constant acceleration, constant rate, constant deceleration).
     duration, begin
         Duration of the motion, and time of its beginning [s].
     ramp
-        Share of the duration in which a trapezoid accelerates, equal to the share for deceleration.
+        Fraction of the duration in which a trapezoid accelerates; deceleration takes the same time.
     """
 
     kind: Kind
@@ -150,9 +150,10 @@ class Path:
 class Trajectory(Summarised):
     """A reference motion: every coordinate of the arm as a function of time.
 
-    Joints follow their path. Amplitudes and the motors of elastic joints have their equilibrium
-    values: 0, and the joint's position, unless gravity deflects the arm. A free base moves from
-    rest by the conservation of momentum, a moved one as prescribed.
+    Joints follow their path. Modal amplitudes and the motors of elastic joints have their
+    equilibrium values; unless gravity deflects the arm, amplitudes are 0 and motors have their
+    joints' positions. A free base moves from rest by the conservation of momentum, a moving base as
+    prescribed.
 
     Attributes
     ----------
@@ -161,7 +162,7 @@ class Trajectory(Summarised):
     path
         Postures as a function of progress.
     timing
-        Progress as a function of time.
+        Progress along the path as a function of time.
     motion
         Function of time [s] that returns coordinates, rates and accelerations, (n,) each.
     """
@@ -193,13 +194,13 @@ class Trajectory(Summarised):
         return q, v, a
 
     def tip(self, times: Array | float) -> Array:
-        """Return the position of the tip at times [s], without vibration [m], shape (T, 3)."""
+        """Return tip positions [m] of the reference motion at times [s], shape (T, 3)."""
         equation = formulation(DEFAULT, self.model)
         return equation.tip_pose(self.at(times)[0])[1]
 
 
 def _line(name: str, value: object) -> Array:
-    """Return numbers as a one-dimensional array; a single number becomes one entry."""
+    """Return a number or a sequence of numbers as a one-dimensional array."""
     numbers = require_array(name, value)
     if numbers.ndim > 1:
         raise refused(name, value, "one number, or a list of numbers")
@@ -221,13 +222,13 @@ def joint_move(
     model
         The arm.
     to
-        Final positions by name of the joint [rad], [m]; other joints stay.
+        Final positions [rad], [m] by joint name; joints without a value do not move.
     timing
         Timing of the motion.
     start
         Initial positions by name; if None, the arm's start.
     sag
-        Whether postures are static equilibria with bent links; else links are undeformed.
+        Whether postures are static equilibria with bent links; if false, links are undeformed.
 
     Returns
     -------
@@ -255,7 +256,7 @@ def joint_move(
 
 
 def _floated(model: Model, path: Path) -> Path:
-    """Return a path completed by the motion of a free base; other bases leave it unchanged."""
+    """Return a path with the motion of a free base added; without a free base, the path itself."""
     if not model.floats:
         return path
     slope = chebyshev.chebder(path.series) * 2.0
@@ -271,7 +272,7 @@ def _positions(name: str, value: object, model: Model) -> dict[str, float]:
 
 @renamed(at="about")
 def hold(about: StateSpace | Equilibrium) -> Trajectory:
-    """Return a motion that rests at the operating point of a linear model or an equilibrium.
+    """Return a trajectory at rest at the operating point of a linear model or an equilibrium.
 
     Returns
     -------
@@ -309,17 +310,17 @@ def tip_move(
     model
         The arm.
     to
-        Final position of the tip [m], one number per axis; or a smooth function from progress, 0 to
-        1, to such a point.
+        Final position of the tip [m], one number per axis; or a smooth function that maps progress
+        from 0 to 1 to a position of the tip.
     timing
         Timing of the motion.
     axes
-        Axes among x, y, z: two for an arm that moves in a plane.
+        Axes of the positions among x, y, z: two axes for an arm that moves in a plane.
     start
-        Initial positions of driven joints by name; those of the arm's start if None.
+        Initial positions of driven joints by name; if None, those of the arm's initial state.
     sag
-        Whether the position is that of the bent arm's tip in equilibrium, so that sag is
-        compensated; else of the rigid arm's.
+        Whether positions refer to the tip of the arm bent in static equilibrium, which compensates
+        sag; if false, to the tip of the undeformed arm.
 
     Returns
     -------
@@ -328,9 +329,9 @@ def tip_move(
 
     Notes
     -----
-    On a free base at rest, joints move by the generalised Jacobian (Umetani & Yoshida 1989), and
-    the tip follows the path in the world.  On a moved base the path is given in the world at time
-    0, and moves with the base.
+    On a free base at rest, joint rates follow from the generalised Jacobian (Umetani & Yoshida
+    1989), so that the tip follows the path in world axes. On a moving base, the path is given in
+    world axes at time 0 and then moves with the base.
     """
     model = untouched(model)
     statics = Statics(model, sag=sag)
@@ -367,9 +368,9 @@ def reaction_free_move(
     model
         The arm, at rest at the start.
     to
-        Positions by name of the joint [rad], [m] that determine the direction; the others stay.
-        Joints move along the straight line there, projected on motions that do not turn the base,
-        so that the end of the trajectory's path is another posture.
+        Joint positions [rad], [m] by name that determine the direction of motion; joints without a
+        value keep their position in that direction. The straight line to ``to`` is projected on
+        motions that do not turn the base, so that the trajectory ends in another posture.
     timing
         Timing of the motion.
     start, sag
@@ -383,13 +384,13 @@ def reaction_free_move(
     Raises
     ------
     FlexarmError
-        If every motion towards there turns the base.
+        If every motion towards ``to`` turns the base.
 
     Notes
     -----
-    Joint rates are in the null space of the coupling inertia, what is left of ``H_bm`` for the
-    base's rotation when its translation is eliminated (Nenchev, Umetani & Yoshida 1992): k driven
-    joints have k - 3 such motions, k - 1 if the arm moves in a plane.
+    Joint rates are in the null space of the coupling inertia between the base's rotation and the
+    joints, from which the base's translation is eliminated (Nenchev, Umetani & Yoshida 1992). An
+    arm of k driven joints has k - 3 independent reaction-free motions, or k - 1 in a plane.
     """
     require_mapping("to", to, "positions by joint", optional=False)
     model = untouched(model)
@@ -427,7 +428,8 @@ def fit_path(posture: Callable[[float, Array], Array], first: Array) -> Path:
     Parameters
     ----------
     posture
-        Function (progress, guess) that returns the coordinates (n,); the guess is a posture nearby.
+        Function of progress and of an initial guess, a posture nearby, that returns the coordinates
+        (n,).
     first
         Coordinates at progress 0.
     """

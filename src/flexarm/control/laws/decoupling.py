@@ -7,13 +7,15 @@
 | G_p, G_v | 32 | kp, kd |
 | K^ = (1 + alpha) K | 48 | stiffness_error |
 
-Theodore & Ghosal 1995 eliminate the amplitudes' accelerations with partitions of M (erratum: the
-inverse of M in their appendix has its off-diagonal blocks swapped). Here the same u follows from
-accelerations that are affine in it, ``a = a_0 + A u``: the driven coordinates ``y = H q`` get
-commanded accelerations w by ``u = (H A)^-1 (w - H a_0)``. This also holds for shapes that turn the
-hub, elastic joints (on the motor's side) and passive joints, and includes all of c: damping,
-friction, and for a sliding link the change of K with the length. A free base is eliminated with the
-amplitudes: for a rigid arm ``(H A)^-1`` is its generalised inertia.
+Equation and symbol numbers are those of Theodore & Ghosal 1995, who eliminate the accelerations of
+the modal amplitudes with partitions of the mass matrix M. (Erratum: the inverse of M in their
+appendix has its off-diagonal blocks swapped.) Here the input u follows from the accelerations a of
+all coordinates q, which are affine in u: ``a = a_0 + A u``. The driven coordinates ``y = H q`` get
+commanded accelerations w by ``u = (H A)^-1 (w - H a_0)``. This also holds for mode shapes that turn
+the hub, for elastic joints (on the motor side) and for passive joints. The accelerations include
+all forces: damping, friction, and the stiffness of a sliding link, which changes with its length. A
+free base is eliminated together with the amplitudes; for a rigid arm on a free base, ``(H A)^-1``
+is the generalised inertia.
 """
 
 from collections.abc import Sequence
@@ -59,26 +61,28 @@ def decoupling_law(
     switch: WithUnit | None = None,
     paper: bool = False,
 ) -> ca.Function:
-    """Return the law under which tracking errors of driven joints decay as linear oscillators.
+    """Return a law that makes the tracking errors of driven joints decay as linear oscillators.
 
     The error e of each joint obeys ``e'' + kd e' + kp e = 0``.
 
     Parameters
     ----------
     trajectory
-        The trajectory, with the law's model of the arm.
+        The trajectory; its ``model`` is the model of the arm that the law uses.
     kp, kd
-        Gains G_p [1/s^2] and G_v [1/s], one number or one per driven joint.
+        Position gain G_p [1/s^2] and rate gain G_v [1/s], each one number or one per driven joint.
     stiffness_error
-        Relative error alpha of the law's stiffness of the links (eq. 48).
+        Relative error alpha of the link stiffness that the law assumes (eq. 48).
     regulator
-        The regulator of the second loop (eq. 37), which takes over at ``switch``.
+        Regulator of the joints and the vibrations (eq. 37), which replaces the tracking gains from
+        time ``switch`` on.
     switch
-        Time at which the regulator takes over [s]; the end of the motion if None.  With 0 it
-        regulates along the whole path.
+        Time [s] at which the regulator takes over; the end of the motion if None. With 0 the
+        regulator acts along the whole path.
     paper
-        Whether to compute the law by partitions of M as the paper does; for arms with driven rigid
-        joints only on a fixed base.  The inputs are the same.
+        Whether to compute the law by partitions of M, as Theodore & Ghosal 1995 do, with the same
+        inputs as result. The arm must have a fixed base, and all its joints must be rigid and
+        driven.
 
     Returns
     -------
@@ -121,7 +125,10 @@ def _require_regulator(value: object, model: Model, driven: Drives) -> None:
 
 
 def _is_same(first: Model, other: Model) -> bool:
-    """Return whether two models have the same equations of motion, starts and inputs aside."""
+    """Return whether two models have equal equations of motion.
+
+    Initial states and inputs may differ.
+    """
     if first is other or fingerprint(first) == fingerprint(other):
         return True
     if first.names != other.names or np.any(first.gravity != other.gravity):
@@ -148,7 +155,7 @@ def decoupled_input(
 ) -> Expr:
     """Return symbolic inputs for given accelerations of the driven coordinates, shape (k,).
 
-    They follow from eqs 31 and 48; ``state`` is (time, coordinates, rates).
+    Equations 31 and 48 of Theodore & Ghosal 1995; ``state`` is (time, coordinates, rates).
     """
     t, q, v = state
     equation = Articulated(felt_by_joints(model))
@@ -160,7 +167,8 @@ def decoupled_input(
             for i, column in enumerate(part.own):
                 applied[column] -= stiffness_error * effort[i]
     a, _ = equation.forward_expression(q, v, trace_prescribed(model, t)[2], applied)
-    # Forces and their derivatives by u share most operations: elimination leaves a third.
+    # Forces and their derivatives with respect to u share most operations, so that eliminating
+    # common subexpressions leaves a third of the operations.
     return ca.cse(solve_input(ca.DM(driven.motors) @ a, u, accelerations))
 
 
@@ -172,12 +180,12 @@ def partitioned_input(
     *,
     stiffness_error: float = 0.0,
 ) -> Expr:
-    """Return the inputs of `decoupled_input` by partitions of M, as in the paper, shape (k,).
+    """Compute the inputs of `decoupled_input` by partitions of the mass matrix M, shape (k,).
 
     Raises
     ------
     FlexarmError
-        If the paper's method does not apply to the arm.
+        If the partitions of Theodore & Ghosal 1995 do not apply to the arm.
     """
     _, q, v = state
     joints = np.argmax(np.abs(driven.motors), axis=1).tolist()
@@ -203,10 +211,10 @@ def link_decoupling_law(trajectory: Trajectory, *, poles: Sequence[complex]) -> 
     Parameters
     ----------
     trajectory
-        The trajectory, with a ``septic`` timing; with others the jerk jumps at the ends of the
-        motion, which causes an error that decays with the poles.
+        The trajectory. Its timing should be ``septic``: with other timings the jerk jumps at the
+        ends of the motion, which causes a tracking error that decays with the poles.
     poles
-        Four poles [1/s] of each joint's error, complex ones in pairs.
+        Four poles [1/s] of each joint's error; complex poles come in conjugate pairs.
 
     Returns
     -------
@@ -215,9 +223,9 @@ def link_decoupling_law(trajectory: Trajectory, *, poles: Sequence[complex]) -> 
 
     Notes
     -----
-    Spong 1987: across a spring the input reaches the fourth derivative of the link's angle.  All
-    driven joints must be elastic, and their rotors' momentum must act on their own spin only
-    (``rotor: simple``).
+    With a spring between motor and link, the input determines the fourth derivative of the link's
+    angle (Spong 1987). All driven joints must be elastic, with ``rotor: simple``: each rotor's
+    inertia acts on the rotor's spin alone.
     """
     polynomial = _polynomial(poles)
     require_trajectory(trajectory)

@@ -51,7 +51,7 @@ class Inversion(Summarised):
     u
         The input [N m], (T,).
     bearing
-        Course of the tip: its angle about the joint's axis [rad], (T,).
+        Angle of the tip about the joint's axis [rad], (T,).
     lead
         Time from the beginning to the tip's first motion [s].
     zeros
@@ -110,22 +110,23 @@ def stable_inversion(
     Parameters
     ----------
     model
-        An arm of one flexible link on a driven revolute joint without elastic transmission.
+        An arm of one flexible link on a driven revolute joint with a rigid transmission.
     to
         Final angle of the tip about the joint's axis [rad]; 0 is the straight link at joint angle
         0.
     timing
-        Timing of the tip's motion, without jumps of the acceleration; ``begin`` is added to the
-        pre-actuation.
+        Timing of the tip's motion, with continuous acceleration. Its ``begin`` lengthens the time
+        between the start and the tip's first motion.
     points
         Number of instants of the solution.
     tolerance
-        Relative amplitude at which the motion before and after is cut, and the iteration stops.
+        Relative amplitude below which the motion before and after the tip's motion is cut off, and
+        relative change at which the iteration stops.
 
     Returns
     -------
     Inversion
-        Input and motion, from before to after the tip's motion.
+        Input and motion, including pre-actuation and post-actuation.
 
     Raises
     ------
@@ -261,8 +262,8 @@ def _bounded(
 ) -> tuple[Array, int]:
     """Return the bounded internal motion, shape (2m, T), and the number of iterations.
 
-    It is a fixed-point iteration: the linear part is solved mode by mode, and the nonlinear
-    remainder acts as a forcing.
+    Each fixed-point iteration solves the linear part mode by mode, with the nonlinear remainder of
+    the previous iteration as forcing.
     """
     zeros, vectors = np.linalg.eig(A)
     inverse = np.linalg.inv(vectors)
@@ -292,8 +293,8 @@ def _bounded(
 def _mode(rate: complex, t: Array, forcing: Complex) -> Complex:
     """Return the bounded response of one mode with eigenvalue ``rate`` to a forcing, (T,).
 
-    It is integrated forward in time if the mode decays, else backward. The forcing is a cubic
-    spline, for which the integral over each interval is exact.
+    A decaying mode is integrated forward in time, a growing mode backward. The forcing is a cubic
+    spline, whose integral over each interval is exact.
     """
     if rate.real > 0:
         return _mode(-rate, t, -forcing[::-1])[::-1]

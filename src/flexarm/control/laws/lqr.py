@@ -50,14 +50,15 @@ from flexarm.spatial import Array, Expr
 
 @dataclass(frozen=True)
 class Weights:
-    """Weight matrices of the cost: the integral of ``x^T state x + w^T input w``.
+    """Weight matrices of the quadratic cost, the integral of ``x^T state x + w^T input w``.
 
     Attributes
     ----------
     state
-        Weights of the changes of q and v, (2r, 2r), without a free base and prescribed coordinates.
+        Weights of the deviations x of coordinates and rates, (2r, 2r). The r coordinates are those
+        of neither a free base nor prescribed motions.
     input
-        Weights of the accelerations of the driven joints, (k, k).
+        Weights of the accelerations w of the k driven joints, (k, k).
     """
 
     state: Array
@@ -83,7 +84,7 @@ class Weights:
 
 @dataclass(frozen=True, repr=False)
 class Regulator(Summarised):
-    """Feedback gains scheduled along a path: w = - gain (x - x_d).
+    """Feedback gains scheduled along a path: accelerations ``w = - gain (x - x_d)``.
 
     Attributes
     ----------
@@ -92,8 +93,8 @@ class Regulator(Summarised):
     gains
         Feedback gains at these points, (P, k, 2n).
     costs
-        Solutions of the Riccati equation at these points, (P, 2r, 2r), without a free base and
-        prescribed coordinates.
+        Solutions of the Riccati equation at these points, (P, 2r, 2r). The r coordinates are those
+        of neither a free base nor prescribed motions.
     models
         Linear models at these points.
     weights
@@ -188,7 +189,7 @@ def lqr(
     points
         Number of points along the motion, with gains interpolated by progress; 1 is its end.
     weights
-        Weights instead of the default ones, see Notes.
+        Weights of the cost; if None, the defaults in the Notes.
     friction, friction_speed
         Treatment of Coulomb friction in the linear model: ``off``, ``secant`` (describing function
         at that amplitude of a joint's speed [rad/s], [m/s]; 0.1 if None) or ``tangent`` (slope of
@@ -201,10 +202,11 @@ def lqr(
 
     Notes
     -----
-    Without ``weights``, ``x^T state x`` is twice the elastic and kinetic energy of the arm, springs
-    of stiffness ``m bandwidth^2`` in the driven joints included, and ``input = m / bandwidth^2``,
-    with ``m = (H M^-1 B)^-1`` the inertia that the joints feel.  Theodore & Ghosal 1995 do not
-    give theirs.
+    Default weights: ``x^T state x`` is twice the elastic and kinetic energy of the arm, including
+    springs of stiffness ``m bandwidth^2`` in the driven joints, and ``input = m / bandwidth^2``.
+    Here ``m = (H M^-1 B)^-1`` is the effective inertia at the driven joints, with mass matrix M,
+    input matrix B and selection H of the driven coordinates. Theodore & Ghosal 1995 do not publish
+    their weights.
 
     Raises
     ------
@@ -271,7 +273,7 @@ def energy_weights(tangent: Tangent, driven: Drives, q: Array, bandwidth: float)
 def riccati(model: StateMatrices, weights: Weights) -> tuple[Array, Array]:
     """Return cost matrix and gain from the continuous-time algebraic Riccati equation.
 
-    States are scaled by their weights for the solution.
+    The states are scaled by their weights, which improves the conditioning.
     """
     heavy = np.diag(weights.state)
     size = 1 / np.sqrt(np.where(heavy > 0, heavy, 1.0))
@@ -298,7 +300,7 @@ def riccati(model: StateMatrices, weights: Weights) -> tuple[Array, Array]:
     return cost, gain
 
 
-EPSILON = float(np.finfo(float).eps)  # double eigenvalues of free joints have errors of its root
+EPSILON = float(np.finfo(float).eps)  # double eigenvalues of free joints err by its root
 
 
 def lqr_gain(space: StateSpace, *, weights: Weights | None = None, cost: float = 1.0) -> Array:
@@ -307,9 +309,9 @@ def lqr_gain(space: StateSpace, *, weights: Weights | None = None, cost: float =
     Parameters
     ----------
     space
-        Result of `flexarm.linearise`.  A free base must be at rest, and has no gain.
+        Result of `flexarm.linearise`. A free base must be at rest; its gains are 0.
     weights
-        Weights of the model's inputs and of its states, without those of a free base.
+        Weights of the model's inputs and of its states except those of a free base.
     cost
         Input weight used without ``weights``: the integral of ``y^T y + cost u^T u`` is minimised,
         with outputs y.
@@ -349,16 +351,17 @@ def lqr_law(space: StateSpace, *, weights: Weights | None = None, cost: float = 
 
 @dataclass(repr=False)
 class Observer(Summarised):
-    """An LQG regulator: state feedback with a Kalman filter that measures outputs only.
+    """An LQG regulator: state feedback of the estimate of a Kalman filter.
 
     Attributes
     ----------
     space
         The linear model, whose outputs are measured.
     A, B
-        Discrete-time matrices of the linear model over a period with constant inputs.
+        Discrete-time state and input matrices for one sampling period with constant inputs.
     gain, correction
-        Feedback gain from states to inputs, and observer gain from output errors to the estimate.
+        Feedback gain from states to inputs, and Kalman gain from output errors to the state
+        estimate.
     estimate
         Predicted deviation of the state at the next sample.
     """
@@ -416,13 +419,15 @@ def lqg_law(
     Parameters
     ----------
     space
-        Result of `flexarm.linearise`; its outputs, without accelerations, are measured.
+        Result of `flexarm.linearise`. The law measures all its outputs, none of which may be an
+        acceleration.
     period
         Time between two samples [s].
     weights, cost
         As for `lqr_gain`.
     disturbance
-        Intensity of the white disturbance of the inputs that the observer assumes [N m sqrt(s)].
+        Intensity [N m sqrt(s)] of the white-noise disturbance of the inputs that the observer
+        assumes.
     noise
         Standard deviation of the measurement noise that the observer assumes, one number or one per
         output.
@@ -474,7 +479,7 @@ def loop_margins(space: StateSpace, gain: Array) -> dict[str, Margins]:
     space
         The linear model.
     gain
-        As `lqr_gain` gives it, (inputs, states).
+        Feedback gain, (inputs, states), such as the result of `lqr_gain`.
 
     Returns
     -------
@@ -484,7 +489,7 @@ def loop_margins(space: StateSpace, gain: Array) -> dict[str, Margins]:
     Raises
     ------
     FlexarmError
-        If the loop is not stable with this gain.
+        If the closed loop is unstable with this gain.
     """
     _require_space(space)
     gain = require_shaped("gain", gain, (space.B.shape[1], len(space.A)))
@@ -512,7 +517,7 @@ def _free(space: StateSpace) -> list[int]:
 
 
 def _carried(space: StateSpace) -> tuple[list[int], list[int], StateMatrices]:
-    """Return coordinate indices, state indices and linear model after removal of a free base.
+    """Return coordinate indices, state indices and the linear model without a free base.
 
     The indices refer to the states of ``space``, in which a free base must be at rest.
     """
@@ -544,8 +549,9 @@ def _weighed(space: StateSpace, chosen: list[int], weights: Weights | None, cost
 def _integral(A: Array, weight: Array, period: float) -> tuple[Array, Array]:
     """Return ``e^(A h)`` and the integral of ``e^(A^T s) weight e^(A s)`` over a period h.
 
-    The block-matrix exponential of Van Loan (1978) is used for a fraction of the period, since it
-    grows as fast as A decays; doubling then covers the period without cancellation.
+    The block-matrix exponential of Van Loan (1978) contains ``e^(-A h)``, which grows as fast as
+    the modes of A decay. It is therefore used for a fraction of the period only; repeated doubling
+    extends it to the whole period without cancellation.
     """
     n = len(A)
     balanced, (size, _) = scipy.linalg.matrix_balance(A, permute=False, separate=True)

@@ -30,7 +30,7 @@ def rigid_feedforward(trajectory: Trajectory) -> ca.Function:
     Parameters
     ----------
     trajectory
-        The motion.  With sag, the arm is rigid in its bent postures.
+        The motion. A trajectory with ``sag`` moves the arm rigidly in its statically bent postures.
 
     Returns
     -------
@@ -39,8 +39,8 @@ def rigid_feedforward(trajectory: Trajectory) -> ca.Function:
 
     Notes
     -----
-    Amplitudes have the values of the posture and no rates; a motor moves with its joint.  A free
-    base moves by the conservation of momentum, a moved one as prescribed.
+    Modal amplitudes keep the values of the posture and have no rates. Motors move with their
+    joints. A free base moves by the conservation of momentum, a moving base as prescribed.
     """
     require_trajectory(trajectory)
     model = felt_by_joints(trajectory.model)
@@ -51,14 +51,14 @@ def rigid_feedforward(trajectory: Trajectory) -> ca.Function:
     force = force + elastic_force(model, symbols[0]) + dissipative_force(model, *symbols[:2])
     inverse = ca.Function("inverse", symbols, [force])
     joints, left = rigid_motions(model), set(remaining(model))
-    # The base, joints, and what goes along with them: not the amplitudes.
+    # Coordinates of the rigid motions: base, joints and motors, without modal amplitudes.
     indices = [axis.index for axis in model.axes]
     unbent = np.eye(model.size)
     unbent[:, sorted(left)] = 0.0
     unbent[:, indices] = joints
     q, v, a = trajectory.motion(t)
     force = inverse(q, ca.DM(unbent) @ v, ca.DM(unbent) @ a)
-    # What the rigid motions feel of the inputs, and of everything else.
+    # Projections of the inputs and of all other forces on the rigid motions.
     moving = joints[:, [index in left for index in indices]]
     weak = ca.DM(np.linalg.pinv(moving.T @ driven.inputs))
     return ca.Function("feedforward", [t], [weak @ (ca.DM(moving.T) @ force)], ["t"], ["u"])
@@ -82,16 +82,17 @@ def pd_law(
     Parameters
     ----------
     trajectory
-        The trajectory.  With sag, errors are relative to the bent posture, and of motors to angles
-        with the transmission wound up, which compensates elasticity.
+        The trajectory. With ``sag`` its references are the bent posture and the motor angles of the
+        wound-up transmissions, which compensates the static deflection.
     kp, kd
-        Effort per error [N m/rad, N/m] and per error of the rate, one number or one per joint.
+        Joint torque or force per position error [N m/rad], [N/m] and per rate error [N m s/rad], [N
+        s/m], each one number or one per joint.
     side
-        Side at which elastic joints are measured: ``motor``, which cannot destabilise a passive
-        arm, or ``link``, which acts across the spring and can.
+        Side at which elastic joints are measured. Feedback of the ``motor`` side cannot destabilise
+        a passive arm. Feedback of the ``link`` side acts through the transmission's spring and can.
     gravity
-        Compensation of gravity: ``posture``, by the inputs that hold the reference posture (De Luca
-        & Siciliano 1993); ``state``, by those that hold the present one; or ``none``.
+        Compensation of gravity: ``posture`` adds the inputs that hold the reference posture (De
+        Luca & Siciliano 1993), ``state`` those that hold the present posture, ``none`` nothing.
     feedforward
         A function of time [s] that returns additional inputs (k,), such as `rigid_feedforward`,
         which includes gravity.
@@ -139,8 +140,8 @@ def _require_feedforward(value: object, driven: Drives) -> None:
 def holding_input(model: Model, driven: Drives, q: Expr, *, springs: bool) -> Expr:
     """Return symbolic inputs that balance gravity, and springs, at coordinates q, shape (k,).
 
-    Without springs the motor of an elastic joint balances gravity on its link.  On a free base,
-    which falls too, gravity has no effect.
+    If ``springs`` is false, joint springs are ignored and the motor of an elastic joint balances
+    gravity on the joint's link. Gravity has no effect on an arm whose free base falls with it.
     """
     symbols = ca.SX.sym("q", model.size)
     force = gravity_force(felt_by_joints(model), symbols)
@@ -150,6 +151,7 @@ def holding_input(model: Model, driven: Drives, q: Expr, *, springs: bool) -> Ex
     else:
         elastic = (driven.motors != driven.hubs).any(axis=1)
         rows = driven.hubs + elastic[:, None] * driven.motors
-    # An input acts along its own row alone, so that projection on the row yields the input.
+    # Each input acts on one driven coordinate only, so that the projection on that coordinate's row
+    # yields the input.
     weights = driven.gear * (driven.motors**2).sum(axis=1)
     return ca.Function("hold", [symbols], [(ca.DM(rows) @ force) / weights])(q)
