@@ -1,4 +1,4 @@
-"""Formulations of the equation of motion, the algorithms for M and c, by name."""
+"""Formulations of the equation of motion: named algorithms for mass matrix and bias force."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -51,13 +51,14 @@ def formulation(
     model
         Model of the arm, from `flexarm.build`.
     paper
-        Keep the approximations of the formulation's paper, where it has one.
+        Whether to use the approximations of the paper that describes the formulation, if there is
+        one.
     delta_squared
-        Keep the term of the link's inertia that is of second order in the amplitudes, which
-        Korayem & Shafei propose to leave out. For ``gibbs-appell`` with ``paper=True`` alone.
+        Whether to keep the term of the link's inertia of second order in the amplitudes, which
+        Korayem & Shafei propose to omit. Only for ``gibbs-appell`` with ``paper=True``.
     points
-        Gauss points per element; by default enough to integrate the inertia exactly, or the
-        paper's one. For ``element-jacobian`` alone.
+        Gauss points per element; by default enough to integrate the inertia exactly, or one with
+        ``paper=True``. Only for ``element-jacobian``.
     parameters
         Keys of numbers in the model file, such as ``payload.mass``, that are inputs: `at` of the
         equation changes their values, `by_parameters` computes derivatives by them.

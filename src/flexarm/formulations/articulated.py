@@ -1,8 +1,9 @@
 """The flexible articulated-body recursion: accelerations in O(n), without forming M.
 
 The inward pass eliminates each link's amplitudes and its joint's coordinates, so that all bodies
-outboard of a tip act on the link like one body of articulated inertia P and bias force z: ``F = P A
-+ z``. The outward pass computes the accelerations. After Jain & Rodriguez 1992.
+outboard of a tip act on the link like one body. The force on this body at the tip acceleration A is
+``F = P A + z``, with articulated inertia P and bias force z. The outward pass computes the
+accelerations (Jain & Rodriguez 1992).
 """
 
 from collections.abc import Sequence
@@ -41,7 +42,7 @@ from flexarm.spatial import Expr, constant
 class _Outboard:
     """Articulated inertia (6, 6) and bias force (6,) of all bodies that a section carries.
 
-    ``rotation`` transforms from their axes to the axes of the section.
+    ``rotation`` transforms from the axes of inertia and force to the axes of the section.
     """
 
     inertia: Expr
@@ -53,15 +54,17 @@ class _Outboard:
 class _Eliminated:
     """Accelerations of eliminated coordinates as affine functions of their frame's acceleration A.
 
-    Those of free coordinates are ``L^-T (start - gain A)``, with L the factor of their inertia.
-    Prescribed coordinates need the effort ``coupling^T A
-    + block a - effort``, where a contains the accelerations of all these coordinates.
+    Free coordinates have the accelerations ``L^-T (start - gain A)``, with L the Cholesky factor of
+    their inertia. Prescribed coordinates need the generalised force
+    ``coupling^T A + block a - effort``, where a contains the accelerations of all eliminated
+    coordinates.
     """
 
     indices: tuple[int, ...]  # indices of the coordinates in q
-    # Gain and start of the free coordinates, and the factors of their inertia.
+    # Matrix ``gain`` and vector ``start`` of the free coordinates, and the factors of their
+    # inertia.
     free: tuple[Expr, Expr, Factors] | None = None
-    # Coupling, block and effort of prescribed coordinates.
+    # Rows of prescribed coordinates in momentum, inertia matrix and generalised force.
     reaction: tuple[Expr, Expr, Expr] | None = None
 
 
@@ -83,7 +86,7 @@ class Articulated(Composite):
     def forward_expression(
         self, q: Expr, v: Expr, prescribed_a: Expr, applied: Expr
     ) -> tuple[Expr, Expr]:
-        """Trace accelerations (n,) and the efforts (n,) that prescribed coordinates need."""
+        """Trace accelerations (n,) and the generalised forces (n,) on prescribed coordinates."""
         sweep = _Sweep(self.model, q, v, prescribed_a, applied)
         sweep.inward()
         sweep.outward()
@@ -125,15 +128,16 @@ class _Sweep:
         indices
             The coordinates, k of them.
         block, coupling, effort
-            Their inertia (k, k), momentum in the frame per rate (6, k), and generalised force
-            while the frame has no acceleration, (k,).
+            Inertia of the coordinates (k, k), momentum in the frame per coordinate rate (6, k), and
+            generalised force at zero acceleration of the frame, (k,).
         outboard
             Inertia (6, 6) and force (6,) on the frame while the coordinates do not accelerate.
 
         Returns
         -------
         eliminated, inertia, force
-            The accelerations as a function of the frame's; articulated inertia (6, 6), force (6,).
+            The accelerations as a function of the frame's acceleration, the articulated inertia
+            (6, 6), and the bias force (6,).
         """
         inertia, force = outboard
         prescribed = [i for i, k in enumerate(indices) if k in self.prescribed]
@@ -204,7 +208,7 @@ class _Sweep:
         return _Outboard(inertia, force, ca.SX.eye(3))
 
     def _outboard_at(self, mount: Mount) -> tuple[Expr, Expr]:
-        """Return articulated inertia and force of all that a section carries, in link axes."""
+        """Return articulated inertia and bias force of everything on a section, in link axes."""
         E, outboard = mount.motion.local.rotation, self._outboard_on(mount.links)
         for k in mount.links:
             self.rotations[k] = E @ self.carried[k].rotation
@@ -269,7 +273,7 @@ class _Sweep:
         if k in self.prescribed:
             force = force + self._rotor_coupling(state, rotor) * self.prescribed[k]
             return rotor.inertia * (axis @ axis.T), force
-        # a free rotor does not turn with its carrier: only its torque acts on the carrier
+        # a free rotor does not rotate with its carrier, so only its torque acts on the carrier
         return ca.SX(6, 6), force + self.applied[k] / rotor.ratio * axis
 
     def outward(self) -> None:
@@ -299,8 +303,8 @@ class _Sweep:
     ) -> Expr:
         """Return accelerations of eliminated coordinates from the acceleration of their frame.
 
-        Stores the accelerations, and the efforts of prescribed coordinates, in the results of the
-        sweep.
+        The accelerations, and the generalised forces on prescribed coordinates, are stored in the
+        sweep's results.
         """
         if eliminated.free is not None:
             gain, start, factors = eliminated.free

@@ -23,21 +23,21 @@ from flexarm.spatial import Expr
 class Formulation(ABC):
     """An algorithm for the equation of motion of an arm: metadata and CasADi expressions.
 
-    A final class declares the metadata and implements the two abstract expressions; further options
-    are keyword-only fields.
+    A final class declares the metadata and implements the abstract methods for the mass matrix and
+    the inertial force. Options of a formulation are keyword-only fields.
 
     Attributes
     ----------
     model
-        The arm; with the paper's approximations, as `paper_model` makes it.
+        Model of the arm, changed by `paper_model` if ``paper`` is set.
     paper
-        Whether the approximations of the formulation's paper are kept.
+        Whether the approximations of the formulation's paper are used.
     """
 
     name: ClassVar[str]
     citation: ClassVar[str]
     assumptions: ClassVar[str]
-    # Whether it sums along straight beams, each at the tip of the link before.
+    # Whether the formulation covers serial chains of beams only, each mounted at the previous tip.
     along_beams: ClassVar[bool] = True
 
     model: Model
@@ -50,7 +50,7 @@ class Formulation(ABC):
             object.__setattr__(self, "model", self.paper_model(self.model))
 
     def of(self, model: Model) -> Self:
-        """Return this formulation for another model, taken as is (without `paper_model`)."""
+        """Return this formulation for another model, without applying `paper_model` to it."""
         copy = object.__new__(type(self))
         for field in fields(self):
             object.__setattr__(copy, field.name, getattr(self, field.name))
@@ -85,7 +85,7 @@ class Formulation(ABC):
 
     @property
     def guarded(self) -> bool:
-        """Whether an approximation may make M singular or indefinite."""
+        """Whether an approximation may make the mass matrix singular or indefinite."""
         return self.paper or self.model.tip_rotation == "first-order"
 
     def options(self) -> str:
@@ -102,7 +102,7 @@ class Formulation(ABC):
         """Trace the generalised inertial and gravity force at accelerations a (0 if None), (n,)."""
 
     def touched_expression(self, q: Expr, v: Expr, a: Expr) -> tuple[Expr, Expr] | None:
-        """Trace inertial and gravity force minus contact force of the tip, (n,), and its power [W].
+        """Trace inertial and gravity force minus the tip's contact force, (n,), and the power [W].
 
         The result is None if the formulation has no recursion that can include a force at the tip,
         or if the tip has no contact.
@@ -121,7 +121,7 @@ class Formulation(ABC):
         prescribed_a
             Accelerations of the prescribed coordinates, in the order of ``model.prescribed``.
         applied
-            Generalised force: inputs and wrenches less elastic and dissipative ones.
+            Generalised force of inputs and wrenches minus elastic and dissipative forces.
         """
         force = applied - inertial_force(self, q, v)
         return solve_motion(self.model, mass_of(self, q), force, prescribed_a, guarded=self.guarded)
@@ -134,7 +134,7 @@ class Formulation(ABC):
     def inertial_wrenches(self, q: Expr, v: Expr, a: Expr) -> list[tuple[Expr, Expr, Expr]]:
         """Trace inertial and gravity wrenches outboard of each joint, in world axes.
 
-        Each is a tuple of a point, the force, and the torque about that point, (3,) each.
+        Each wrench is a tuple of a point, the force, and the torque about this point, (3,) each.
         """
         raise FlexarmError(
             f"formulation '{self.name}' does not compute joint wrenches. Use composite."
@@ -177,7 +177,7 @@ def inertial_force(formulation: Formulation, q: Expr, v: Expr) -> Expr:
 
 
 def recursions_only(model: Model) -> str | None:
-    """Return the reason why only recursive formulations can treat an arm, else None."""
+    """Return the reason why only recursive formulations can treat an arm, or None."""
     if model.orbit:
         return (
             "the base is in an orbit, and the method assumes an inertial world. Use "
@@ -217,7 +217,7 @@ def unstiffened(model: Model, tip_rotation: TipRotation) -> Model:
 def solve_motion(
     model: Model, mass: Expr, force: Expr, prescribed_a: Expr, *, guarded: bool = False
 ) -> tuple[Expr, Expr]:
-    """Solve ``M a = force`` and return accelerations and prescribed efforts, (n,) each.
+    """Solve ``M a = force``; return accelerations, and forces on prescribed coordinates, (n,) each.
 
     ``prescribed_a`` are the accelerations of the prescribed coordinates. If ``guarded``,
     accelerations are infinite or NaN at coordinates where M is singular.
@@ -242,8 +242,8 @@ def solve_motion(
 def ldl_solve(matrix: Expr, right: Expr, *, least: float | None = None) -> Expr:
     """Solve a symmetric positive definite system for all right-hand sides, (n, k).
 
-    With ``least`` the result is infinite or NaN where a pivot is at most that fraction of its
-    diagonal entry.
+    With ``least``, the result is infinite or NaN if a pivot is at most ``least`` times the diagonal
+    entry of its row.
     """
     factors = Factors.of(matrix, least=least)
     return factors.back(factors.scaled(factors.forward(right)))
@@ -253,7 +253,8 @@ def ldl_solve(matrix: Expr, right: Expr, *, least: float | None = None) -> Expr:
 class Factors:
     """Factors ``L D L^T`` of a symmetric positive definite matrix, without its structural zeros.
 
-    Products ``B^T matrix^-1 B`` need `forward` and `scaled` alone: ``(L^-1 B)^T D^-1 (L^-1 B)``.
+    Products ``B^T matrix^-1 B`` need only `forward` and `scaled`: they equal
+    ``(L^-1 B)^T D^-1 (L^-1 B)``.
     """
 
     lower: list[dict[int, Expr]]  # entries of L left of its unit diagonal, by row and column

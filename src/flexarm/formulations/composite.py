@@ -60,7 +60,7 @@ class Composite(Formulation):
     def touched_expression(self, q: Expr, v: Expr, a: Expr) -> tuple[Expr, Expr] | None:
         """Trace inertial and gravity force minus contact force of the tip, (n,), and its power [W].
 
-        The contact force enters the recursion as a load on the tip's body.
+        In the recursion, the contact force is a load on the body at the tip.
         """
         if not any(point.x == "end" for point in self.model.points.contacts):
             return None
@@ -87,7 +87,7 @@ class Composite(Formulation):
 def momentum_expression(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:
     """Trace momentum, angular momentum about the world's origin, and centre of mass, (3,) each.
 
-    They include links, hubs, rotors, payload and a moving base, and are in world axes.
+    The sums include links, hubs, rotors, payload and a moving base; results are in world axes.
     """
     if not has_momentum(model):
         raise FlexarmError(
@@ -146,9 +146,9 @@ def inertial_momentum_expression(model: Model, q: Expr, v: Expr) -> tuple[Expr, 
 def outer_wrench_expression(model: Model, q: Expr, v: Expr, factors: Expr) -> Expr:
     """Trace the external force over torque about the world's origin on an arm, (6,).
 
-    It includes gravity, the gravity gradient in an orbit, scaled wrenches, contacts and springs to
-    the world. The forces are summed at their points of action, independently of the generalised
-    forces, so that the result can check the equations of motion.
+    The force includes gravity (in an orbit, the gravity gradient), scaled wrenches, contacts and
+    springs to the world. The forces are summed at their points of action, independently of the
+    generalised forces, so that the result can check the equations of motion.
     """
     pull, torque = ca.SX(3, 1), ca.SX(3, 1)
     if np.any(model.gravity) or model.orbit:
@@ -248,7 +248,7 @@ class _Carried:
 
 
 def _composite_matrix(model: Model, states: list[LinkState]) -> tuple[Expr, _Carried]:
-    """Trace M without the base's rows, and the composite of all links about the base."""
+    """Trace M without the base's rows, and the composite inertia of all links about the base."""
     matrix, carried = ca.SX(model.size, model.size), dict[int, _Carried]()
     for index, state in reversed([*enumerate(states)]):
         t, amplitudes = state.terms, state.part.own
@@ -259,7 +259,7 @@ def _composite_matrix(model: Model, states: list[LinkState]) -> tuple[Expr, _Car
             columns, local = mount_columns(mount), mount.motion.local
             p, outboard, rotation = local.position, on_mount.inertia, on_mount.rotation
             waiting = on_mount.columns
-            # into the link's axes; in one step where no body is on the section
+            # transform to link axes, in one step if no body is fixed to the section
             if mount.body.weighs:
                 outboard = rotate_inertia(rotation, outboard) + body_matrix(mount.body)
                 waiting, rotation = _rotated(rotation, waiting), local.rotation
@@ -271,7 +271,7 @@ def _composite_matrix(model: Model, states: list[LinkState]) -> tuple[Expr, _Car
             for i, row in enumerate(amplitudes):
                 for k, column in waiting:
                     _set_symmetric(matrix, row, k, ca.dot(columns[:, i], column))
-            # transform to the root, on which the joint acts
+            # transform to the link's root, where the joint acts
             pending += [(k, shift_force(column, p)) for k, column in waiting]
             momentum = momentum + shift_force(momentum_columns, p)
             inertia = inertia + shift_inertia(outboard, p)
@@ -320,7 +320,7 @@ def _add_rotor(matrix: Expr, rotor: Rotor, inertia: Expr, pending: Columns) -> t
 
 
 def _rotor_force(rotor: Rotor, tip: Expr, spin: Expr, v: Expr, a: Expr | None) -> tuple[Expr, Expr]:
-    """Return the effort on a rotor's coordinate, and the rotor's wrench on its carrier, (6,)."""
+    """Return the generalised force on a rotor's coordinate, and the wrench on its carrier, (6,)."""
     acceleration = rotor.ratio * a[rotor.coordinate] if a is not None else ca.SX(0)
     if rotor.axis is None:
         return rotor.ratio * rotor.inertia * acceleration, ca.SX(6, 1)
@@ -349,7 +349,7 @@ def _newton_euler(
     accelerations = _accelerate(model, base, states, a, gravity)
     result = ca.SX(model.size, 1)
     roots: list[Expr] = []
-    forces: dict[int, Expr] = {}  # force of each link on the section that carries it
+    forces: dict[int, Expr] = {}  # keys are link indices; force of a link on its carrying section
     for index in range(len(states) - 1, -1, -1):
         state = states[index]
         t, part = state.terms, state.part
@@ -406,8 +406,8 @@ class _Accelerations:
 
     base: Expr
     roots: list[Expr]
-    mounts: list[list[Expr]]  # of each link's mounts
-    carriers: dict[int, Expr]  # of the section that carries each link
+    mounts: list[list[Expr]]  # accelerations of each link's mounts
+    carriers: dict[int, Expr]  # by link: acceleration of the section that carries it
 
 
 def _accelerate(

@@ -1,8 +1,8 @@
-"""Element mass matrices from Jacobians: M = sum m J_T^T J_T + J_R^T I J_R over the elements.
+"""Mass matrix as a sum over beam elements: ``M = sum m J_T^T J_T + J_R^T I J_R``.
 
-Chu et al., with the corrections that docs/papers/chu.md lists.  The paper takes
-one point per element, its centre of mass, with the inertia of the whole element there; by default
-an element has as many Gauss points as integrate its inertia exactly.
+The method is that of Chu et al., with the corrections that docs/papers/chu.md lists. The paper has
+one point per element, the centre of mass, with the inertia of the whole element. By default an
+element has as many Gauss points as integrate its inertia exactly.
 
 paper symbol            | eq.       | code name
 ------------------------|-----------|--------------------------------------------------
@@ -51,9 +51,9 @@ def slope_tip(model: Model, part: LinkModel, q: Expr) -> Local:
 
 @dataclass(frozen=True)
 class Lump:
-    """A mass with rotary inertia, and the Jacobians of its centre's and its angular velocity.
+    """A mass with rotary inertia, and the Jacobians of its velocity and angular velocity.
 
-    ``inertia`` and ``J_R`` refer to the same axes, which need not be the world's.
+    ``inertia`` and ``J_R`` refer to the same axes: those of the frame or of the section.
     """
 
     mass: Scalar
@@ -78,14 +78,14 @@ def carry(frame: MovingFrame, body: Inertia) -> list[Lump]:
 def weigh(
     frame: MovingFrame, s: ElementSection, indices: tuple[int, ...], *, section_turns: bool
 ) -> Lump:
-    """Return the lump that stands for one integration point of a link.
+    """Return the lump that represents one integration point of a link.
 
-    With ``turned``, the inertia rotates with the section.
+    With ``section_turns``, the inertia rotates with the section.
     """
     u, J_f, J_Rf = frame.A @ s.place, s.columns, s.angle_columns
     select = selection(indices, frame.J_T.shape[1])
     J_T = frame.J_T - ca.skew(u) @ frame.J_R + frame.A @ J_f @ select  # (eqs. 10, 12, 20)
-    # in the link's axes, and in the element's if its inertia is turned
+    # in link axes; in section axes if the inertia rotates with the section
     J_R = frame.A.T @ frame.J_R + J_Rf @ select  # (eqs. 16, 21)
     if section_turns:
         J_R = turn_z(s.angle[2]).T @ J_R  # (eq. 1)
@@ -99,8 +99,8 @@ def turn(frame: MovingFrame, terms: Terms, indices: tuple[int, ...]) -> Lump:
     return Lump(0.0, frame.r, frame.J_T, ca.SX(inertia), rates)
 
 
-# Eqs. 18, 25 (erratum): one point is not enough.
-# Number of points from which no motion of an element's nodes leaves all of them at rest.
+# Correction of equations 18 and 25: one point per element is not enough.
+# Smallest number of points per element for which every motion of the nodes moves some point.
 REGULAR = 3
 
 
@@ -196,19 +196,20 @@ class ElementJacobian(Formulation):
     Parameters
     ----------
     model
-        An arm whose flexible links are in beam elements.
+        Model of an arm whose flexible links are discretised by beam elements.
     paper
-        Use one point per element, with the inertia of the whole element, and tips rotated by their
-        slope.
+        Whether to use the paper's approximations: one point per element, with the inertia of the
+        whole element, and tips rotated by their slope.
     points
-        Gauss points per element; one with the inertia of the whole element.  By default as many as
-        integrate the inertia exactly: 4, more where an exact beam has more than 2 nodes in each, 6
-        of a sliding link with stiffening.  With 1 or 2 the mass matrix may be singular.
+        Gauss points per element. A single point has the inertia of the whole element. The default
+        integrates the inertia exactly: 4 points, more if an exact beam has more than 2 nodes per
+        element, or 6 for a sliding link with stiffening. With 1 or 2 points the mass matrix may be
+        singular.
 
     Raises
     ------
     FlexarmError
-        If ``points`` is not a valid number of points, or not the paper's.
+        If ``points`` is not a valid number of points, or not 1 with ``paper``.
     """
 
     name: ClassVar[str] = "element-jacobian"

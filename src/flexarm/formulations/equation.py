@@ -125,7 +125,7 @@ def within_range(model: Model, q: Array) -> Array:
 def at_times(function: Callable[[Model, float], Array], model: Model, t: Time) -> Array:
     """Evaluate a function of time at one time, or at every time of a batch, one row per time.
 
-    Functions without values are evaluated once.
+    A function that returns an empty array is evaluated only once.
     """
     if not isinstance(t, np.ndarray):
         return function(model, t)
@@ -142,27 +142,28 @@ class Equation:
     """The equation ``M(q) a + c(q, v) = B u + sum J^T f`` of an arm, by a formulation.
 
     Every method takes one state, arrays (n,), or a batch of N, arrays (N, n): results then have N
-    as their first axis. In a batch, a time is one number or (N,), and an array without the axis
-    applies to all states. Arrays must be real and of the right shape, times finite, exposed lengths
-    of sliding links within their range. Other NaN and infinities are not checked; they make the
-    results NaN.
+    as their first axis. In a batch, a time is one number or (N,), and an array without the batch
+    axis applies to all states. Arrays must be real and of the right shape, times must be finite,
+    and exposed lengths of sliding links must be within their range. Other NaN and infinite inputs
+    are not refused; the results are then NaN.
 
     An equation is `guarded` if an approximation may make M singular or indefinite at some
-    coordinates; there accelerations raise an error.
+    coordinates. The computation of accelerations at such coordinates raises an error.
 
     Attributes
     ----------
     formulation
-        The expressions, with the arm and all options.
+        The formulation, which holds the model of the arm and all options.
     reference_attitude
-        Reference attitude of a free base's angles, world from reference attitude axes, (3, 3), or
-        (N, 3, 3) for a batch.
+        Rotation matrix to world axes from the reference attitude of a free base's angles, (3, 3),
+        or (N, 3, 3) for a batch.
     parameters
         Keys of numbers of the model file that are inputs: `at` gives them other values.
     pattern
-        Pattern of number values for which the compiled functions are valid; the arm's if None.
+        Pattern of constant, equal and opposite numbers of the model for which the compiled
+        functions are valid; None selects the pattern of the arm.
     model
-        The arm's model, with the paper's approximations if they are applied.
+        Model of the arm, with the paper's approximations if ``paper`` is set.
     name
         Name of the formulation.
     paper
@@ -264,7 +265,7 @@ class Equation:
         return self._evaluate("gravity", q)[0]
 
     def forward_dynamics(self, q: Array, v: Array, u: Array, t: Time = 0.0) -> Array:
-        """Compute accelerations under inputs u, (n,); prescribed coordinates follow their motion.
+        """Compute accelerations (n,) under inputs u; prescribed coordinates follow their motion.
 
         Raises
         ------
@@ -274,12 +275,12 @@ class Equation:
         return self._driven_call("forward_dynamics", q, v, u, t)[0]
 
     def reaction(self, q: Array, v: Array, u: Array, t: Time = 0.0) -> Array:
-        """Compute the effort that each prescribed coordinate needs, (number prescribed,)."""
+        """Compute the generalised force on each prescribed coordinate, (number prescribed,)."""
         effort = self._driven_call("forward_dynamics", q, v, u, t)[1]
         return np.asarray(effort[..., list(self.model.prescribed)])
 
     def motion(self, q: Array, v: Array, u: Array, t: Time = 0.0) -> tuple[Array, Power]:
-        """Compute accelerations (n,), and the powers [W] that change the arm's energy."""
+        """Compute accelerations (n,), and the powers [W] of forces that change the energy."""
         a, power = self._driven_call("motion", q, v, u, t)
         return a, Power(*(power.tolist() if power.ndim == 1 else power.T))
 
@@ -413,8 +414,9 @@ class Equation:
         Returns
         -------
         whole, base, centre
-            Momentum [N s] over angular momentum [N m s] about the world's origin of all bodies,
-            (6,); of the base relative to and about the centre of mass, (6,); that centre [m], (3,).
+            ``whole`` is the momentum [N s] over the angular momentum [N m s] about the world's
+            origin of all bodies, (6,). ``base`` are the momenta of the base relative to and about
+            the centre of mass, (6,). ``centre`` is the centre of mass [m], (3,).
         """
         whole, base, centre = self._evaluate("inertial_momentum", q, v)
         return whole, base, centre
@@ -451,7 +453,7 @@ class Equation:
         return PointSprings(*self._evaluate("springs", q, v))
 
     def observe(self, q: Array, v: Array) -> tuple[Array, Array, Array]:
-        """Evaluate the quantities that a run stores at samples, for any reference attitudes.
+        """Evaluate the quantities that a simulation stores at samples, for any reference attitudes.
 
         Returns
         -------
@@ -467,11 +469,11 @@ class Equation:
         return observation[:, :3], observation[:, 3:12].reshape(-1, 3, 3), observation[:, 12:]
 
     def function(self, name: str) -> ca.Function:
-        """Return a quantity as a CasADi function of symbols, by the name of the method.
+        """Return a quantity as a CasADi function, by the name of the method such as ``energy``.
 
         ``forward_dynamics`` has the inputs q, v, u, wrench factors and prescribed accelerations,
-        and the outputs accelerations and efforts. With a free base the last argument of every
-        function is the base's reference attitude.
+        and the outputs accelerations and generalised forces on prescribed coordinates. With a free
+        base the last argument of every function is the base's reference attitude.
         """
         return trace(self.formulation, name)
 
@@ -485,22 +487,22 @@ class Equation:
         if not is_word(level, EFFORT):
             raise refused("level", level, " or ".join(EFFORT))
         compiled = self.compile(name, lambda formulation: trace(formulation, name), level=level)
-        # Two threads may compile at once: both use the first result, since machine code lives as
-        # long as its object.
+        # If two threads compile at once, both use the first result, because machine code exists
+        # only as long as its object.
         return self._compiled.setdefault(key, compiled)
 
     def compile(self, name: str, make: Make, *, level: Level) -> Compiled:
         """Compile a function that ``make`` traces from the formulation, or load it from the cache.
 
-        Numbers of the arm are symbols in the trace, so that arms can share machine code.
+        Numbers of the arm are symbols in the traced function, so that arms can share machine code.
         """
         return kernel(name, self.formulation, make, self.pattern, level=level)
 
     def with_reference(self, reference_attitude: Array) -> "Equation":
         """Return the equation with another reference attitude of a free base, (3, 3) or (N, 3, 3).
 
-        With spherical joints their reference attitudes are stacked below, in the order of the
-        joints: (3 k, 3) or (N, 3 k, 3).
+        The reference attitudes of spherical joints are stacked below it, in the order of the
+        joints: (3 k, 3) or (N, 3 k, 3) with k attitudes in all.
         """
         shape_of_one = self.model.start_references.shape
         shape = (
@@ -545,11 +547,9 @@ class Equation:
             Derivatives by the output names of `function`, with the parameters as a further,
             last axis.
 
-        Notes
-        -----
-        Equations are differentiated exactly by the arm's numbers in them. The derivatives of these
-        numbers by those of the file, shapes included, are fourth-order differences, with an error
-        of about 1e-10.
+        Notes ----- Equations are differentiated exactly with respect to the numbers of the model,
+        such as shape integrals. The derivatives of these numbers with respect to the parameters of
+        the model file are fourth-order differences, with an error of about 1e-10.
         """
         if not is_word(name, QUANTITIES):
             raise refused("name", name, f"one of {', '.join(QUANTITIES)}")
@@ -628,7 +628,7 @@ class Equation:
 
     @property
     def common_arguments(self) -> tuple[Array, ...]:
-        """Arguments common to all functions: reference attitudes, mass properties at the tip."""
+        """Arguments common to all functions: reference attitudes and inertia of the tip load."""
         reference_attitude = (self.reference_attitude,) if self.model.attitudes else ()
         load = (self.model.links[-1].tip_body.numbers,) if self.model.load_given else ()
         return (*reference_attitude, *load)

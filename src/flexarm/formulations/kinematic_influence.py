@@ -1,7 +1,7 @@
-"""Method of kinematic influence: M = sum J^T Pi J, with nonlinear accelerations link by link.
+"""Method of kinematic influence: ``M = sum J^T Pi J``, with bias accelerations by link.
 
-Graves 1989 (V-Sim), with the corrections that docs/papers/graves.md lists.
-Everything is in one common frame, the world; translation stands over rotation.
+The method is that of Graves 1989 (V-Sim), with the corrections that docs/papers/graves.md lists.
+All vectors are in world axes; vectors (6,) stack translation over rotation.
 
 paper symbol            | eq.     | code name
 ------------------------|---------|----------------------------------------------------
@@ -153,8 +153,8 @@ class Rate:
     def across(self, r: Expr, v_rel: Expr, omega_rel: Expr, drift: Expr | None = None) -> "Rate":
         """Return the `Rate` of a frame at position r that moves relative to this frame.
 
-        ``v_rel`` and ``omega_rel`` are the relative velocities, ``drift`` the relative acceleration
-        due to curved paths, (6,).
+        ``v_rel`` and ``omega_rel`` are the relative velocity and angular velocity, (3,) each, and
+        ``drift`` is the relative acceleration at zero second derivatives of the coordinates, (6,).
         """
         relative = ca.cross(self.omega, r) + v_rel
         a = self.a + ca.cross(self.alpha, r)
@@ -168,10 +168,10 @@ class Rate:
 
 @dataclass(frozen=True)
 class InfluenceBody:
-    """A link, base or rotor: its frame with Jacobian and rate, and its inertia terms.
+    """A link, base or rotor: its frame with Jacobian and velocity, and its inertia terms.
 
-    ``own`` are the coordinates of its inertia besides the frame's motion; ``link`` is the index of
-    the link that carries it, -1 for the base.
+    ``own`` are the indices of the coordinates, other than those of the frame's motion, on which the
+    inertia depends. ``link`` is the index of the link that carries the body, -1 for the base.
     """
 
     T: Expr
@@ -207,14 +207,14 @@ class InfluenceBody:
 
 
 class Walk:
-    """Pass from base to tip that keeps the current frame and its rate.
+    """Pass from base to tip, with the current frame and its velocity as state.
 
     Attributes
     ----------
     frame
         The current frame with its Jacobian.
     rate
-        Its angular velocity, and its accelerations from velocities alone.
+        Angular velocity of the current frame, and its accelerations due to velocities alone.
     """
 
     def __init__(self, model: Model, q: Expr, v: Expr, lift: Expr) -> None:

@@ -1,11 +1,10 @@
 """Closed-form equations by differentiation of the energies (Theodore & Ghosal 1995, appendix).
 
-Algorithms 1 to 3 over CasADi's symbols, numbers folded in. Positions are homogeneous, here ``h =
-(1, x, y, z)``. The integrals of S6.3 over a link's points are moments of the points' positions and
-their derivatives.
+Algorithms 1 to 3 of the paper are carried out with CasADi symbols. Homogeneous coordinates are
+ordered ``h = (1, x, y, z)``. The integrals over a link in step S6.3 are moments of the positions of
+its points and of their derivatives.
 
-Steps of Algorithm 1 are marked by their names alone, S6.3, those of the other two with the
-algorithm's.
+Comments refer to steps of Algorithm 1 by the step alone (S6.3), to others by algorithm and step.
 
 paper symbol           | eq.          | code name
 -----------------------|--------------|---------------------------------------------------------
@@ -90,10 +89,9 @@ class Lagrange(Formulation):
     def paper_model(model: Model) -> Model:
         """Return the model with the kinematics of Theodore & Ghosal.
 
-        Notes
-        -----
-        Eqs. 2, 8: the tip turns by I + skew; eq. 6: points move across the link only; eqs. 20, 21:
-        no rotary inertia of the sections; eq. 23: elastic energy quadratic in the amplitudes.
+        Notes ----- The tip rotates by ``I + skew`` (equations 2 and 8), points move transversely
+        only (equation 6), sections have no rotary inertia (equations 20 and 21), and the elastic
+        energy is quadratic in the amplitudes (equation 23).
         """
         links = tuple(replace(part, body=part.body.bare()) for part in model.links)
         return replace(model, links=links, stiffening=False, tip_rotation="first-order")
@@ -162,7 +160,8 @@ def bodies_of(
         Function that returns E of a link and its derivatives by link coordinates; `link_transform`
         if None.
     points
-        Function that returns the points of a link's span; if None, points follow from shapes.
+        Function that returns the mass points of a link's span; if None, they are computed from the
+        shapes.
     """
     bodies = []
     T, D = ca.SX.eye(4), dict[int, Expr]()
@@ -216,7 +215,7 @@ def _link_weights(model: Model, part: LinkModel, q: Expr, points: Points | None)
 def _rotor_weight(rotor: Rotor, q: Expr) -> tuple[Moments, tuple[int, ...]]:
     """Return the mass moments of a rotor, and the index of its coordinate.
 
-    A full rotor also rotates with its carrier.
+    A rotor with gyroscopic torque also rotates with its carrier.
     """
     matrix_type = type(q)
     spin = matrix_type(rotor.ratio**2 * rotor.inertia)
@@ -250,7 +249,7 @@ def closed_mass_matrix(model: Model, bodies: list[LagrangeBody]) -> Expr:
             for k in D:
                 if k >= i:
                     put(i, k, trace_of(momentum, D[k].T))  # (S6.3)
-        # one moves the frame, the other is the body's own; then both are its own
+        # first pairs of a coordinate that moves the frame and one of the body, then two of the body
         for f, k in enumerate(body.own):
             own_momentum = weight.H[f] @ body.T.T
             for i, motion in D.items():
@@ -272,8 +271,8 @@ def closed_gravity(
 ) -> Expr:
     """Compute the gravity forces ``-g^T int delta_i r dm``, summed over all bodies, (n,).
 
-    After Algorithm 3, S2.2, with the sign corrected. ``acceleration`` is gravity's, (3,), in other
-    symbols than the model's numbers.
+    After Algorithm 3, S2.2, with the sign corrected. ``acceleration`` is the gravitational
+    acceleration, (3,), as symbols that replace the model's numbers.
     """
     c = ca.SX(model.size, 1)
     g = ca.vertcat(ca.SX(1, 1), constant(model.gravity) if acceleration is None else acceleration)

@@ -14,8 +14,8 @@ from flexarm.spatial import Expr, Pose, constant
 class MovingFrame:
     """A frame along the arm in the world: axes A, origin r, and Jacobians J_T, J_R, (3, n) each.
 
-    J_T belongs to the origin's velocity and J_R to the angular velocity, in world axes. Equation
-    numbers refer to Chu et al., see `element_jacobian`.
+    J_T is the Jacobian of the origin's velocity and J_R that of the angular velocity, in world
+    axes. Equation numbers refer to the paper by Chu et al. (see `element_jacobian`).
     """
 
     A: Expr

@@ -32,14 +32,14 @@ from flexarm.model.numbers import NUMBERS, Path, common_pattern, digest_at, numb
 from flexarm.spatial import Array
 
 Make = Callable[[Formulation], ca.Function]
-# Functions of this process by the text that determines them, while they are in use.
+# Functions in use in this process; keys are the texts that determine them.
 _STRUCTURES = WeakValueDictionary[str, "Structure"]()
-# Paths of the model parts that functions contain as constants.
+# Paths of the model parts that are constants in a function; keys are the texts that determine it.
 _PATHS_READ: dict[str, tuple[Path, ...]] = {}
 
 
 class _MoreReadError(Exception):
-    """Error of a trace that reads more parts of the model as constants than were declared."""
+    """Error: tracing read more parts of the model as constants than were declared."""
 
     def __init__(self, read: tuple[Path, ...], streams: tuple[Stream, Stream]) -> None:
         super().__init__()
@@ -71,13 +71,14 @@ class Structure:
     read: tuple[Path, ...]
     pattern: Pattern
     level: Level
-    # Returns the trace, numbers as the last input, and the paths of parts read as constants.
+    # Function that returns the traced function, with the model's numbers as last input, and the
+    # paths of the parts read as constants.
     make: Callable[[], tuple[ca.Function, frozenset[Path]]] = field(repr=False)
     _compiled: dict[int, Compiled] = field(default_factory=dict, repr=False)
 
     @cached_property
     def streams(self) -> tuple[Stream, Stream]:
-        """Two streams: operations that depend on the arm's numbers alone, and all others."""
+        """The operations that depend on the arm's numbers alone, and all other operations."""
         with direct_operators():
             function, read = self.make()
             streams = split(lower(function), NUMBERS)
@@ -123,14 +124,14 @@ def kernel(
     Parameters
     ----------
     name
-        Identifies the function, together with formulation and options.
+        Name that identifies the function, together with formulation and options.
     formulation
         Formulation, with the arm.
     make
         Returns the trace of the function for a formulation.
     pattern
-        Pattern of numbers, to be valid for other arms too; the arm's own if None, or if it does not
-        fit.
+        Pattern of constant, equal and opposite numbers that other arms share. The pattern of this
+        arm is used if it is None or does not fit.
     level
         Optimisation level of the machine code.
     """
@@ -152,7 +153,8 @@ def _structure(
     recipe = f"{own_recipe} {numbers_of(model).rest} {pattern.key}"
 
     def make_traced() -> tuple[ca.Function, frozenset[Path]]:
-        # Functions of one arm share the expressions of its links, and with them the parts read.
+        # Functions of one arm share the expressions of its links, and thereby the parts read as
+        # constants.
         symbolic, paths_read = once(
             model, f"opened {pattern.key}", (), lambda: opened(model, pattern)
         )
@@ -197,7 +199,7 @@ def abreast(members: Sequence[BoundKernel]) -> BoundKernel | None:
     return BoundKernel(structure.compiled(len(members)), lanes, structure)
 
 
-# Steps of central differences, and of one-sided differences at the end of a number's range.
+# Steps of central differences, and of one-sided differences at a limit of a parameter's range.
 CENTRAL, FORWARD = (-2.0, -1.0, 1.0, 2.0), (0.0, 1.0, 2.0, 3.0, 4.0)
 
 
@@ -263,9 +265,9 @@ def changed_model(model: Model, keys: Sequence[str], values: Sequence[float] | A
 
 
 def pattern_elsewhere(model: Model, keys: Sequence[str]) -> Pattern | None:
-    """Return a pattern of constants and symbols that stays valid if given numbers change.
+    """Return a pattern of constants and symbols that remains valid if the given parameters change.
 
-    None if the values tried are not valid in a model file.
+    Returns None if the changed values are not valid in a model file.
     """
     values = parameter_values(model.arm, keys)
     factors = OTHER_FACTOR ** np.arange(1, len(keys) + 1)
@@ -309,10 +311,10 @@ class Nearby:
 
 
 def difference_weights(places: Sequence[float]) -> Array:
-    """Return the weights of values at given places for their derivative at 0, of fourth order."""
+    """Return fourth-order weights of function values at given positions for the derivative at 0."""
     unit = np.eye(len(places))[1]
     weights = np.linalg.solve(np.vander(places, increasing=True).T, unit)
-    return np.asarray(np.round(12 * weights) / 12)  # twelfths
+    return np.asarray(np.round(12 * weights) / 12)  # exact weights are multiples of 1/12
 
 
 def nearby(model: Model, keys: Sequence[str]) -> dict[str, Nearby]:
@@ -328,7 +330,7 @@ def derivatives(
 ) -> dict[str, Array]:
     """Compute the derivatives of a quantity by numbers of the model file, by output name.
 
-    The last axis of each array is the number.
+    The last axis of each array counts the parameters.
     """
     keys = list(nearby)
     models = [model for near in nearby.values() for model in near.models]

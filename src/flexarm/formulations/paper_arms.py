@@ -1,4 +1,4 @@
-"""Features of arms that the papers of the formulations do not have."""
+"""Features of arms that the papers of the formulations do not cover."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

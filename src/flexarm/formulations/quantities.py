@@ -53,8 +53,8 @@ class Energy(NamedTuple):
 class Contacts(NamedTuple):
     """Distances and forces of an arm's contacts, in the order of the model file.
 
-    Distance [m], negative by the penetration depth; normal force [N], (contacts,); friction on the
-    arm in world axes [N], (contacts, 3).
+    Distances [m] are negative in case of penetration; distances and normal forces [N] have shape
+    (contacts,). Friction forces on the arm [N] are in world axes, (contacts, 3).
     """
 
     distance: Array
@@ -90,7 +90,7 @@ class Partitioned(NamedTuple):
 class Quantity:
     """A quantity of the equation of motion, with the function that traces it."""
 
-    # Function of a formulation and of the inputs that traces the quantity.
+    # Function of a formulation and of the inputs' symbols that traces the quantity.
     expression: Callable[..., Any]
     # Names of the inputs: coordinates q, rates v, accelerations a, inputs u, wrench factors w, and
     # accelerations ``prescribed_a`` of the prescribed coordinates.
@@ -100,7 +100,7 @@ class Quantity:
 
 @direct_operators()
 def trace(formulation: Formulation, name: str) -> ca.Function:
-    """Trace a quantity as a CasADi function, whose last inputs are attitudes and tip load."""
+    """Trace a quantity as a CasADi function; last inputs are reference attitudes and tip load."""
     if not is_word(name, QUANTITIES):
         raise FlexarmError(
             f"there is no function {shown(name)}. The functions are {', '.join(QUANTITIES)}."
@@ -238,7 +238,7 @@ def _motion(
 def _pushed_motion(
     f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, prescribed_a: Expr, push: Expr | None = None
 ) -> tuple[Expr, Expr, Expr]:
-    """Trace accelerations, powers [W], and efforts of prescribed coordinates under a push.
+    """Trace accelerations, powers [W], and forces on prescribed coordinates, with an added force.
 
     ``push`` is an additional generalised force, (n,).
     """
@@ -265,7 +265,7 @@ def _applied(
 def _residual(
     f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, a: Expr, push: Expr
 ) -> tuple[Expr, Expr]:
-    """Trace the force missing for given accelerations, (n,), and powers [W].
+    """Trace the residual force at given accelerations, (n,), and powers [W].
 
     The residual is 0 at free coordinates if the accelerations satisfy the equation of motion.
     """

@@ -1,6 +1,6 @@
 """Outward pass shared by the recursive formulations: frame, velocity and inertia of each link.
 
-Spatial vectors stack angular over linear parts, in a link's own root axes at its root L.
+Spatial vectors (6,) stack angular over linear components, about a link's root L in the axes of L.
 """
 
 from dataclasses import dataclass, replace
@@ -37,7 +37,7 @@ from flexarm.spatial import (
 class BaseState:
     """Attitude, angular velocity and bias acceleration of the base."""
 
-    rotation: Expr  # world from base axes, (3, 3)
+    rotation: Expr  # rotation to world axes from base axes, (3, 3)
     angular: Expr | None  # angular velocity per angle rate, (3, 3); None for a fixed base
     angular_inverse: Expr | None  # inverse of ``angular``
     omega: Expr  # angular velocity in the world, (3,)
@@ -46,7 +46,7 @@ class BaseState:
     # Acceleration of the base's origin relative to inertial axes at zero acceleration in the world,
     # in world axes, (3,).
     swept: Expr
-    force: Expr  # force on its body due to angular velocity and gravity gradient alone, (6,)
+    force: Expr  # force on the base due to angular velocity and gravity gradient alone, (6,)
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class LinkState:
     """Motion of a link relative to frame F of its joint, and the link's inertia terms."""
 
     part: LinkModel
-    rotation: Expr  # axes of F from axes of L, (3, 3)
+    rotation: Expr  # rotation to axes of F from axes of L, (3, 3)
     # Vector from F's origin to L's origin, in L, (3,); None where they coincide.
     offset: Expr | None
     # Angular and linear velocity of L per rate of each coordinate of its joint, in L, (6, k).
@@ -76,7 +76,8 @@ class LinkState:
     terms: Terms  # inertia terms of the link
     mounts: list[Mount]  # sections that carry links; the flexible tip if there are none
     away: Expr | None = None  # direction away from the planet in an orbit, in L, (3,)
-    # Own coordinates per column, (k, k), if the columns are combinations of them.
+    # Matrix (k, k) from combined to link coordinates if the Jacobian columns refer to combined
+    # ones.
     basis: Expr | None = None
 
 
@@ -126,14 +127,15 @@ def _link_states(model: Model, q: Expr, v: Expr, combined: bool) -> list[LinkSta
     states: list[LinkState] = []
     spins: dict[int, Expr] = dict.fromkeys(model.carried_by_base, base_state(model, q, v).turning)
     for index, part in enumerate(model.links):
-        # These need the amplitudes themselves.
+        # These computations need columns per amplitude, not per combined amplitude.
         uses_amplitudes = model.orbit or any(section is not None for section in model.mounts[index])
         body = body_of(model, part, combined=combined and not uses_amplitudes)
         rail_station = station(model, index, q, v) if part.on_rail else None
         state = _link_state(model, body, q, v, spins[index], rail_station)
         state = _with_mounts(model, index, body, state, q, v)
         states.append(_in_orbit(model, index, state, q) if model.orbit else state)
-        for mount in state.mounts:  # axes of the links on it are relative to the section's
+        # Axes of links on this section are relative to the axes of the section.
+        for mount in state.mounts:
             spin = mount.motion.local.rotation.T @ (state.omega + mount.motion.spin)
             spins |= dict.fromkeys(mount.links, spin)
     return states
@@ -142,7 +144,7 @@ def _link_states(model: Model, q: Expr, v: Expr, combined: bool) -> list[LinkSta
 def _with_mounts(
     model: Model, index: int, body: LinkBody, state: LinkState, q: Expr, v: Expr
 ) -> LinkState:
-    """Return a link's state with its mounts; a body at a tip without links joins its terms."""
+    """Return a link's state with its mounts; a body at a bare tip is added to its terms."""
     part, mounts = state.part, list[Mount]()
     tip, terms = body.tip_motion(q, v), state.terms
     sections = model.mounts[index] or {None: []}
@@ -174,7 +176,8 @@ def _link_state(
     rotation = type(q)(constant(part.pose_FJ.rotation) @ R_JK) @ axes.T
     carrier = rotation.T @ omega_tip
     columns, extra = motion.columns(coordinates), motion.bias(coordinates, rates)
-    if rail_station is not None:  # the station's motion includes the effects of its rate
+    # The motion of the rail section includes the effects of the station's rate.
+    if rail_station is not None:
         columns, rates = riding_columns(part, rail_station), type(q)(1, 1)
     angular, linear = ca.sparsify(axes @ columns[:3, :]), ca.sparsify(axes @ columns[3:, :])
     # Velocity of L's origin by rotation about J's.

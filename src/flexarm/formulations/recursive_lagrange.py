@@ -1,10 +1,10 @@
 """Recursive Lagrangian dynamics with 4x4 transformations (Chen, Zhang & Liu 2012, after Book 1984).
 
-Homogeneous coordinates are ``h = (1, x, y, z)``.  The paper leaves out the expressions of the terms
-in its eqs. 33-46; they are written out here, after Book, without the paper's factors 1/2 (in the
-moments) and 2 (before the traces), and marked ``(eq. 33: F~)`` by the equation that has the term.
-Where the paper takes ``E`` as linear in the amplitudes, its columns ``M`` are the derivatives of
-the exact ``E`` at the current deflection.
+Homogeneous coordinates are ``h = (1, x, y, z)``.  The paper by Chen, Zhang & Liu omits the
+expressions of the terms in equations 33 to 46. They follow Book here, without the paper's factors
+1/2 (in the moments) and 2 (before the traces), and are marked by equation and term, such as
+``(eq. 33: F~)``. The paper assumes the link transformation ``E`` to be linear in the amplitudes;
+here its columns ``M`` are the derivatives of the exact ``E`` at the current deflection.
 
 paper symbol          | eq.        | code name
 ----------------------|------------|------------------------------------------------------------
@@ -98,14 +98,12 @@ class RecursiveLagrange(Formulation):
     def paper_model(model: Model) -> Model:
         """Return the model with the kinematics and energies of Chen, Zhang & Liu.
 
-        Notes
-        -----
-        Eqs. 2, 3 (erratum): the tip turns by I + skew and is not drawn in; eqs. 5, 6: points are,
-        but not where the model is built without stiffening, which the paper has "ignored" then;
-        eq. 11 (erratum): of the rotary inertia the rate of twist alone; eq. 16: elastic energy
-        quadratic in amplitudes.
+        Notes ----- The tip rotates by ``I + skew`` and has no axial shortening (equations 2 and 3,
+        corrected). Other points have axial shortening if the model is built with stiffening
+        (equations 5 and 6). Rotary inertia is that of the twist rate alone (equation 11,
+        corrected), and the elastic energy is quadratic in the amplitudes (equation 16).
         """
-        # in a model of this kind, points with axial shortening keep it
+        # points of the span keep their axial shortening in a model with stiffening
         shortens = model.stiffening or any(part.body.draws for part in model.links)
         bodies = (part.body.bare(stiffening=shortens, twists=True) for part in model.links)
         links = tuple(
@@ -120,7 +118,7 @@ class RecursiveLagrange(Formulation):
         return _mass_matrix(self.model, chain)
 
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
-        """Trace the generalised inertial and gravity force, (n,): -R of eq. 42 without springs."""
+        """Trace the generalised inertial and gravity force, (n,); -R of equation 42, no springs."""
         chain = _outward(self.model, q, v, a)
         return _forces(self.model, chain, v, a, gravity)
 
@@ -187,8 +185,8 @@ def _place_links(model: Model, q: Expr, v: Expr, a: Expr | None) -> list[PlacedL
 def _mass_matrix(model: Model, chain: list[PlacedLink]) -> Expr:
     """Compute J (eqs. 29-41) by an inward recursion.
 
-    ``pending`` contains the column of each outboard coordinate, from which inboard rows are
-    computed.
+    ``pending`` contains a matrix per outboard coordinate, from which the entries of inboard rows
+    are computed.
     """
     J = ca.SX(model.size, model.size)
     phi: Expr = ca.SX(4, 4)
@@ -198,7 +196,7 @@ def _mass_matrix(model: Model, chain: list[PlacedLink]) -> Expr:
         link = chain[index]
         step, weight, W, amplitudes = link.step, link.weight, link.W[0], link.step.modes
         E, M = link.tip.value, link.tip.columns
-        # at the tip: its body, and the next joint's rotor
+        # add the body at the tip and the rotor of the next joint
         phi = phi + _tip_body(step.part)
         if index + 1 < len(chain):
             rotor = chain[index + 1].step.part
@@ -345,7 +343,7 @@ def _add_rotor(
 ) -> tuple[Expr, Columns]:
     """Add a rotor's spin inertia to J (eqs. 13, 14, 31); return the columns phi with the rotor.
 
-    phi and the pending columns of the carrier change only with ``rotor: full``.
+    phi and the pending columns of the carrier change only if the model file has ``rotor: full``.
     """
     rotor = None if part is None else part.rotor
     if rotor is None:

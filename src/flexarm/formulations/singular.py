@@ -1,9 +1,9 @@
 """Diagnosis of singular or indefinite mass matrices.
 
-The exact mass matrix is positive definite at every posture. Approximations of it may not be: one
-point per element loses rank (element-jacobian); tips that are no rotations (lagrange and
-recursive-lagrange, first-order) and a neglected second-order term (gibbs-appell) make it indefinite
-at deflections of a few per cent of the length.
+The exact mass matrix is positive definite at every posture, but approximations of it may not be.
+One point per element makes it singular (element-jacobian). First-order tip rotations (lagrange and
+recursive-lagrange) and a neglected second-order term (gibbs-appell) make it indefinite at
+deflections of a few per cent of the length.
 """
 
 import numpy as np

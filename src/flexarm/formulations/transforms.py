@@ -15,7 +15,7 @@ from flexarm.mechanics.sections import picked
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import NO_INERTIA, Expr, Inertia, Pose, constant, turn_about, turn_z
 
-# Rotation and position of each factor of a joint motion, by one coordinate each.
+# Rotation and position of each factor of a joint motion; a factor depends on one coordinate.
 Factors = list[tuple[Expr, Expr]]
 Motion = tuple[Expr, Expr, Expr]  # a transformation with its first and second derivative
 
@@ -166,9 +166,9 @@ def _step(
 
 
 def _motions(factors: Factors, symbols: Expr, q: Expr) -> Iterator[Motion]:
-    """Iterate over transformations with first and second derivative by one coordinate each.
+    """Yield the transformations of one coordinate each, with first and second derivative by it.
 
-    ``own`` are the symbols of the coordinates, which are replaced by ``q``.
+    ``symbols`` are the coordinates in ``factors``; the results have ``q`` in their place.
     """
     for k, factor in enumerate(factors):
         value: Expr = homogeneous(*factor)

@@ -5,18 +5,18 @@ Limits of bodies from files are in ``imported/constants.py``.
 
 from itertools import accumulate
 
-# Thresholds of the rule for the number of shapes Joint spring stiffness over EI/L below which the
-# root of the link counts as free. With a softer spring, three modes with a free root give the first
-# three frequencies of one- and two-link arms to 0.6 %. With a stiffer spring, or with a joint that
-# is held, four modes with a clamped root give them to 0.5 %, while modes with a free root would be
-# wrong by up to 20 %.
+# Thresholds of the rule for the number of shapes
+# Joint spring stiffness over EI/L below which the root of the link counts as free. With a softer
+# spring, three modes with a free root give the first three frequencies of one- and two-link arms to
+# 0.6 %. With a stiffer spring, or with a joint that is held, four modes with a clamped root give
+# them to 0.5 %, while modes with a free root would be wrong by up to 20 %.
 SOFT_SPRING = 0.1
 # Number of shapes of torsion or stretch of a link without slower bending shapes, as many as for
 # bending of a link with a clamped root; strain under weight above which a link has a stretch shape.
 SHAPES_WITHOUT_BENDING, WEIGHT_STRAIN = 3, 1e-3
 
-# Shape functions Relative difference below which two values of a shape count as equal, such as two
-# extremes.
+# Shape functions
+# Relative difference below which two values of a shape count as equal, such as two extremes.
 EQUAL_VALUES = 1e-3
 # Relative size of a shape's linearly independent part; below it, rounding errors of 10^-16 leave
 # fewer than four correct digits.
@@ -38,12 +38,13 @@ PANEL_RATIO, FEW_PANELS = 3.0, 8
 SHEAR_POINTS = 16  # quadrature points per panel, plus two per shape
 JUMP_SIZE = 1e-7  # jump of a function, relative to its maximum, that counts as rounding error
 
-# Integrals Numbers of Gauss points tried until integrals converge, from 8 to 200, increasing by
-# half.
+# Integrals
+# Numbers of Gauss points tried until integrals converge, from 8 to 200, increasing by half.
 ORDERS = tuple(accumulate(range(8), lambda order, _: min(3 * order // 2, 200), initial=8))
 
-# Sliding links Degree of a shape's Legendre series on each panel; relative size of the last
-# coefficients below which the series counts as converged.
+# Sliding links
+# Degree of a shape's Legendre series on each panel; relative size of the last coefficients below
+# which the series counts as converged.
 SERIES_DEGREE, SERIES_END = 40, 1e-5
 # Number of Gauss points per panel, exact for products of two such series; number of Chebyshev nodes
 # over the range of exposed lengths, more than the terms of a series in the length.
@@ -51,8 +52,9 @@ SERIES_POINTS = 48
 FIT_ERROR = 100.0  # amplification of rounding errors in second derivatives of fitted curves
 RAIL_POINTS = (16, 32, 64)  # quadrature points per panel, increased until a series converges
 
-# Interpolation functions of exact links Number of sampling points of a single panel; largest number
-# of shapes that these points distinguish; number of points per panel if there are several panels.
+# Interpolation functions of exact links
+# Number of sampling points of a single panel; largest number of shapes that these points
+# distinguish; number of points per panel if there are several panels.
 FINE_POINTS, MOST_EXACT_SHAPES, FINE_POINTS_PER_PANEL = 64, 48, 20
 # The slope of the k-th shape is assumed to decrease as k to the power -SLOPE_DECAY.
 SLOPE_DECAY = 1.5

@@ -5,16 +5,17 @@ tips of slender links.  Other features of an arm are represented by links and va
 same kind:
 
 - the base is link 0; a massless link with six "deflections" carries a base that moves;
-- coordinates of a joint that is no hinge are deflection variables of the link before: of a
-  prismatic joint ``r = axis, theta = 0``;
+- coordinates of a joint that is no hinge are deflection variables of the previous link; a
+  prismatic joint has ``r = axis, theta = 0``;
 - a rotor's angle is a deflection variable of the link that carries it, without displacement;
-- a revolute joint's origin O is on its axis, so the link's integrals are shifted to it.
+- the origin O of a link is on the axis of its revolute joint, so the link's integrals are taken
+  about O.
 
-The inertia integrals of the terms are eqs. 14-42 (erratum: tildes are lost in
-15-22). The paper's links are beams whose points move linearly with the amplitudes. All other
-features of a link (axial shortening, rigid bodies on sections, rotary inertia, rotors, a beam that
-slides out of its hub) are expressed in the same symbols, with the shape columns at the current
-deflection, ``r_ij -> dr/d delta_ij``.
+The inertia integrals are those of equations 14 to 42, with the tildes that are missing in the
+printed equations 15 to 22. The paper's links are beams whose points move linearly with the
+amplitudes. All other features of a link (axial shortening, rigid bodies on sections, rotary
+inertia, rotors, a beam that slides out of its hub) are expressed in the same symbols, with the
+shape columns at the current deflection, ``r_ij -> dr/d delta_ij``.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -77,8 +78,8 @@ class AccelerationEnergy:
     beta: tuple[Expr, ...]  # ``beta_ij``, (3, 3) each (eq. 33)
     sc: Expr  # ``sc_ijk``, (m, m) (eq. 37)
     c: Expr  # ``sum_k delta'_ik c_ijk``, (3, m) (eqs. 44, 102)
-    # Not in the paper, whose points move linearly with the amplitudes: force (3,), torque (3,) and
-    # efforts (m,) that are quadratic in the rates.
+    # Force (3,), torque (3,) and generalised forces (m,) that are quadratic in the rates. The paper
+    # has none, since its points move linearly with the amplitudes.
     s: Expr
     t: Expr
     w: Expr
@@ -133,8 +134,8 @@ def beam(k: Constants, delta: Expr, rate: Expr, *, delta_squared: bool) -> Accel
     delta, rate
         Amplitudes and their rates, (m,) each.
     delta_squared
-        Keep the term of B9 that is of second order in the amplitudes, which the paper proposes to
-        leave out.
+        Whether to keep the term of B9 of second order in the amplitudes, which Korayem & Shafei
+        propose to omit.
     """
     m = delta.shape[0]
     eps_rate = k.eps @ rate
@@ -175,7 +176,7 @@ def nothing(m: int) -> AccelerationEnergy:
 
 
 def shifted(body: AccelerationEnergy, offset: Expr) -> AccelerationEnergy:
-    """Return an acceleration energy about a new origin; ``place`` points from it to the old."""
+    """Return an acceleration energy about a new origin; ``offset`` leads from new to old."""
     cross_transpose = tilde(offset).T
     return replace(
         body,
@@ -200,9 +201,10 @@ def rigid(fixed: Inertia, m: int) -> AccelerationEnergy:
 def of_terms(terms: Terms, rate: Expr, omega: Expr) -> AccelerationEnergy:
     """Convert a link's inertia terms to the paper's symbols.
 
-    Torque and efforts are quadratic in the angular velocity omega, (3,): their values and slopes at
-    zero are ``t``, ``w``, ``B8`` and ``c``. ``beta`` is the efforts' curvature as an upper
-    triangle, since only its quadratic form enters the equations.
+    Torque and generalised forces are quadratic in the angular velocity omega, (3,). Their values at
+    zero omega are ``t`` and ``w``, their first derivatives ``B8`` and ``c``. ``beta`` is the second
+    derivative of the generalised forces as an upper triangular matrix, since only its quadratic
+    form enters the equations.
     """
     effort_slope, torque_slope = ca.jacobian(terms.effort, omega), ca.jacobian(terms.torque, omega)
     curvatures = []
@@ -273,7 +275,7 @@ def exact_chain(model: Model, q: Expr, v: Expr) -> list[ChainLink]:
 
 
 def paper_chain(model: Model, q: Expr, v: Expr, *, delta_squared: bool) -> list[ChainLink]:
-    """Return the chain links of an arm that the paper covers, by the paper's kinematics."""
+    """Return the chain links of an arm by the kinematics of Korayem & Shafei 2009."""
     links = [_carry(None, still_motion(), nothing(0), _next_link(model.links, -1), q, v)]
     for i, part in enumerate(model.links):
         delta, rate = own_values(part, q), own_values(part, v)
@@ -389,7 +391,7 @@ def _offset(outer: LinkModel | None, q: Expr) -> Expr:
 def _joint_columns(outer: LinkModel, E: Expr, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr, Expr]:
     """Return the next link's motion per joint rate, for a joint other than revolute.
 
-    It is in the previous link's axes.
+    All vectors are in the axes of the previous link.
 
     Returns
     -------
@@ -419,7 +421,7 @@ def _mover(model: Model, q: Expr, v: Expr) -> ChainLink:
     linear, angular = (ca.sparsify(j[:, :6]) for j in base_jacobian(model, q, position))
     zeros = ca.SX(3, 1)
     theta_v = ca.SX(3, 1)
-    for k in (4, 5):  # an axis turns with the angles before it
+    for k in (4, 5):  # each axis is rotated by the preceding angles
         for l in range(3, k):
             theta_v = theta_v + tilde(angular[:, l]) @ angular[:, k] * (v[l] * v[k])
     return ChainLink(
@@ -429,7 +431,7 @@ def _mover(model: Model, q: Expr, v: Expr) -> ChainLink:
 
 
 def _deflecting(outer: LinkModel | None) -> tuple[int, ...]:
-    """Return the coordinates of the next joint that are deflection variables of the link before."""
+    """Return the next joint's coordinates that are deflection variables of the previous link."""
     return () if outer is None or outer.motion.hinge else outer.carried_by
 
 

@@ -1,8 +1,8 @@
 """Gibbs-Appell equations (Korayem & Shafei 2009).
 
-The acceleration energy is differentiated with respect to the accelerations; their coefficients are
-recursive sums of 3 x 3 matrices over the links. The paper's steps 1-10 are in ``steps``, its
-integrals in ``terms``, and extensions beyond the paper in ``chain`` and ``bodies`` of this package.
+The acceleration energy is differentiated with respect to the accelerations. The coefficients of the
+accelerations are recursive sums of 3 x 3 matrices over the links. The module ``steps`` contains
+steps 1 to 10 of the paper, ``chain`` its integrals and the extensions beyond the paper.
 
 paper symbol              | eq.        | code name
 --------------------------|------------|---------------------------------------------------
@@ -67,8 +67,8 @@ class GibbsAppell(Formulation):
     model, paper
         As for every formulation.
     delta_squared
-        Keep the term of B9 that is of second order in the amplitudes; only with the paper's
-        approximations can it be left out, as the paper proposes after eq. 42.
+        Whether to keep the term of B9 of second order in the amplitudes. It can be omitted only
+        with ``paper``; Korayem & Shafei propose this after their equation 42.
     """
 
     name: ClassVar[str] = "gibbs-appell"

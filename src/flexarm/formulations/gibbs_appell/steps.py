@@ -18,7 +18,7 @@ Table = list[list[Expr]]  # (3, 3) matrices jX_k at [j][k]
 def rotations(links: list[ChainLink]) -> list[Expr]:
     """Return the rotations i-1R_i between neighbouring links (step 1), (3, 3) each.
 
-    The inverse of each is taken to be its transpose (erratum).
+    The inverse of a rotation is its transpose, contrary to the printed equation.
     """
     return [ca.SX.eye(3)] + [previous.E @ link.A for previous, link in pairwise(links)]  # (eq. 4)
 
@@ -30,8 +30,9 @@ def motions(
 
     Each is a list with a vector (3,) per link.
 
-    They are omega_i, omega'_i and r''_Oi. Without accelerations a the last two are the parts due to
-    velocities, omega'_v,i and r''_Ov,i. ``lift`` is the acceleration of the base.
+    The symbols of the paper are omega_i, omega'_i and r''_Oi. Without accelerations a, the last two
+    are the parts due to velocities, omega'_v,i and r''_Ov,i. ``lift`` is the acceleration of the
+    base.
     """
     omega: list[Expr] = [ca.SX(3, 1)]
     omega_d: list[Expr] = [ca.SX(3, 1)]
@@ -64,7 +65,7 @@ def link_forces(
 ) -> tuple[list[Expr], list[Expr]]:
     """Return the force S_i and torque T_i of each link, (3,) each (step 3).
 
-    With accelerations a they are the brackets of eqs. 43 and 44 (erratum).
+    With accelerations a they are the brackets of equations 43 and 44, as corrected.
     """
     S, T = [], []
     for link, w, w_d, r in zip(links, omega, omega_d, r_dd, strict=True):
@@ -96,7 +97,7 @@ def deflection_forces(
 ) -> list[Expr]:
     """Return the forces Q_jf on each link's deflection variables (step 5).
 
-    With accelerations a they include the last terms of eq. 44, with the opposite sign.
+    With accelerations a they include the last terms of equation 44, with the opposite sign.
     """
     result: list[Expr] = []
     for link, w, w_d, r in zip(links, omega, omega_d, r_dd, strict=True):
@@ -124,7 +125,7 @@ def generalised_forces(
 ) -> Expr:
     """Return the inertial and gravity forces on all coordinates, (n,) (step 6).
 
-    They are -Re_j and -Re_jf without torques and springs.
+    In the paper's symbols they are -Re_j and -Re_jf without torques and springs.
     """
     result = ca.SX(size, 1)
     for j, link in enumerate(links):
@@ -277,7 +278,7 @@ def _deflection_equations(
 ) -> None:
     """Add the deflection variables' coefficients in the deflection equations (eq. 85).
 
-    By the erratum, the sums with index j+ are used.
+    As a correction of the paper, the sums with index j+ are used.
     """
     n = len(links)
     for j, link in enumerate(links):
@@ -353,7 +354,7 @@ def _add_entry(
 ) -> None:
     """Add a coefficient to a matrix entry, and to its transposed entry unless ``single``.
 
-    Different variables may represent the same coordinate: a joint and its rotor.
+    Two variables, of a joint and of its rotor, may represent the same coordinate.
     """
     if not value.nnz():
         return
