@@ -1,8 +1,7 @@
 """Random smooth deformations of links, scaled by their tip displacement.
 
-Amplitudes of equal size mean different deformations: of a mode shape a tip deflection, of a node
-in one of many elements a kink.  A static deformation under distributed loads is smooth for any
-shape functions.
+Equal amplitudes can be very different deformations: a tip deflection for a mode shape, a kink for a
+node of a fine mesh. Static deformations under distributed loads are smooth for any shape functions.
 """
 
 import numpy as np
@@ -26,14 +25,12 @@ def random_deformation(model: Model, part: LinkModel, q: Array, rng: np.random.G
     q
         Coordinates of the arm, from which the exposed length of a sliding link is taken.
     rng
-        Random number generator of the loads, which have one sign along the link in each direction
-        that the shape functions have.
+        Random number generator for the distributed loads. In each direction of the shape functions,
+        the load does not change sign along the link.
 
-    Notes
-    -----
-    The result is meant to be scaled down.  To first order, transverse tip deflection, stretch, and
-    twist [rad] times length each equal the length; if the tip hardly moves, the largest value along
-    the link does.
+    Notes ----- Callers scale the result down. To first order, the tip's transverse deflection, its
+    stretch, and its twist [rad] times the length each equal the length. If the tip hardly moves,
+    the largest value along the link is used instead.
     """
     body = body_of(model, part)
     shapes, span = body.shapes_at(q), body.span_at(q)
@@ -66,7 +63,7 @@ def _body_deformation(part: LinkModel, q: Array, rng: np.random.Generator) -> Ar
 
 
 def _static(stiffness: Array, load: Array) -> Array:
-    """Return the static amplitudes (m,) under a load; of least norm if K is singular."""
+    """Return the static amplitudes (m,) under a load; of least norm for singular stiffness."""
     root = np.sqrt(np.diag(stiffness))
     scale = np.where(root > 0, root, 1.0)
     solved = np.linalg.lstsq(stiffness / np.outer(scale, scale), load / scale, rcond=None)[0]

@@ -85,7 +85,7 @@ def _refuse_many(stations: int) -> None:
 
 
 def tip_rows(model: Model, link: WholeLink, q: Array) -> Array:
-    """Return the Jacobian of a link's tip in x, y, z and twist times length; zero rows omitted.
+    """Return the Jacobian of a link's tip displacements and twist times length, without zero rows.
 
     Rows have shape (n,), in metres per unit of q.
     """
@@ -113,8 +113,9 @@ def deformed(model: Model, part: LinkModel, q: Array) -> Deformed:
 def along(model: Model, link: WholeLink, q: Array, stations: Array) -> Along:
     """Compute the deformed axis of a link at fractions of its (exposed) span, at q, (T, n).
 
-    The twist is that of a section after the smallest rotation of the axis; near slopes of pi this
-    rotation, and the twist of links of several spans, change abruptly.
+    The twist is the rotation about the axis that remains after the smallest rotation onto the
+    tangent. Near slopes of pi, this smallest rotation, and with it the twist of links of several
+    spans, changes abruptly.
     """
     if isinstance(link, LinkModel):
         return body_of(model, link).along(q, stations)
@@ -135,15 +136,15 @@ def along(model: Model, link: WholeLink, q: Array, stations: Array) -> Along:
 
 
 def _root_twist(rotation: Array, tangents: Array) -> Array:
-    """Return the twist of untwisted sections by the rotation of their span's root, (T, S).
+    """Return the twist, (T, S), that the rotation of a span's root causes in untwisted sections.
 
-    ``rotation`` (T, 3, 3) is that of the root in the link; ``tangents`` (T, S, 3) are in the root's
-    frame.
+    ``rotation`` (T, 3, 3) is the rotation of the span's root in the link; ``tangents`` (T, S, 3)
+    are in the frame of the span's root.
     """
     from scipy.spatial.transform import Rotation  # takes long to import
 
     x, y, z, w = Rotation.from_matrix(rotation).as_quat().T[:, :, None]
-    # The smallest rotation from e_x to a tangent has this quaternion (cosine, 0, about_y, about_z).
+    # The smallest rotation from e_x to a tangent has the quaternion (cosine, 0, about_y, about_z).
     cosine = np.linalg.norm(tangents, axis=2) + tangents[..., 0]
     about_y, about_z = -tangents[..., 2], tangents[..., 1]
     turn = 2 * np.arctan2(
@@ -219,7 +220,7 @@ def _span_forces(model: Model, part: LinkModel, q: Array, stations: Array) -> Se
     missing = np.full((len(q), len(places)), np.nan)
     force = np.stack([missing] * 3, axis=2)
     moment = force.copy()
-    if isinstance(part.link.shapes, Lumped):  # rigid pieces: there is no curvature
+    if isinstance(part.link.shapes, Lumped):  # rigid pieces joined by springs have no curvature
         return SectionForces(force, moment, missing)
     bends = link.curvatures(places, stiffening=model.stiffening)
     directions: tuple[tuple[Direction, str, int, float], ...] = (
@@ -245,8 +246,9 @@ def _span_forces(model: Model, part: LinkModel, q: Array, stations: Array) -> Se
 def _exact_shear(link: Deformed, places: Array, moment: Array) -> Array:
     """Return the shear forces of an exact beam from the equilibrium of moments, (T, S, 2).
 
-    The equation is ``M' + k x M + (1 + eps) e_x x N = 0`` in the axes of the section, which rotate
-    by k per unit length.
+    With moment M, force N and stretch eps, the equilibrium is
+    ``M' + k x M + (1 + eps) e_x x N = 0`` in the axes of the section, which rotate by k per unit
+    length.
     """
     about = link.strain_rises(places)
     y, z, _ = link.strains(places)
@@ -273,7 +275,7 @@ def fibre_strain(
         bent = np.hypot(bend_y, bend_z) * shape.diameter / 2
     elif isinstance(shape, Rectangle | RectangularTube | IBeam):
         bent = (np.abs(bend_y) * shape.width + np.abs(bend_z) * shape.height) / 2
-    elif span.has("EA"):  # fibres as far out as those of a solid round section
+    elif span.has("EA"):  # outermost fibres assumed as in a solid round section
         area = link.section("EA", places)
         radii = [
             np.sqrt(link.section(name, places) / area) if span.has(name) else 0.0

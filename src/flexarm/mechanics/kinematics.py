@@ -4,13 +4,13 @@ Every coordinate has a column of kinematic influence coefficients (Graves 1989, 
 moves everything outboard about or along its axis; an amplitude moves the sections of its own link
 and everything beyond the link's tip.
 
-Frames: W world, F previous flexible tip (or base), J joint (its axis is z), L link root, T flexible
-tip.
+Frames: W world, F section that carries the joint (tip of the previous link, or base), J joint with
+its axis along z, L link root, T flexible tip.
 
 The section of a rail at station s has position ``r(d, s)`` and rotation ``R(d, s)``, with d the
-rail's amplitudes. The section that carries the rider has velocity ``r_d d' + r_s s'`` and, at zero
-second rates, acceleration ``(r_d d')_d d' + 2 s' r_sd d' + s'^2 r_ss``; angles follow the same
-formulas.
+rail's amplitudes. With subscripts for partial derivatives, the section that carries the rider has
+the velocity ``r_d d' + r_s s'``. At zero second derivatives of d and s, its acceleration is
+``(r_d d')_d d' + 2 s' r_sd d' + s'^2 r_ss``. The same formulas hold for angles.
 """
 
 from dataclasses import dataclass, replace
@@ -40,8 +40,8 @@ from flexarm.spatial import Array, Expr, Pose, base_rotation, constant
 class RailStation:
     """Section of a rail at the station of the carriage."""
 
-    # Its motion relative to the rail's root, the station's rate among the rates; its columns are
-    # those of the rail's link coordinates.
+    # Motion of the section relative to the rail's root, including that due to the station's rate.
+    # Jacobian columns are those of the rail's link coordinates.
     motion: SectionMotion
     # Angular and linear velocity per rate of the station, in axes of the rail's root, (6,).
     along: Expr
@@ -69,7 +69,7 @@ def joint_columns(model: Model, index: int, q: Expr) -> Expr:
 
 
 def riding_columns(part: LinkModel, at: RailStation) -> Expr:
-    """Return the Jacobian (6, 1) of a riding link's frame K by place on the rail, in axes of K."""
+    """Return the Jacobian (6, 1) of a riding link's frame K by its station, in axes of K."""
     back = at.motion.local.rotation.T
     spin, speed = back @ at.along[:3], back @ at.along[3:]
     pose = part.pose_FJ
@@ -183,7 +183,7 @@ def _exact(part: LinkModel, at: _Curves, d: Expr, rates: Expr, rate: Expr) -> Ra
 class LinkFrames:
     """Frames of a link in world axes: F, J, K (J moved by the joint), root L and flexible tip T.
 
-    ``mount`` is the section of its parent at F; None on the base.
+    ``mount`` is the section of the parent at F; None if the joint is on the base.
     """
 
     R_WF: Expr

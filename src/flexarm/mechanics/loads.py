@@ -1,6 +1,6 @@
 """Generalised forces other than inertia: drives, springs, damping, friction, inputs, wrenches.
 
-Elements with internal states, and friction that sticks, are in `flexarm.integrate.drivetrain`.
+Elements with internal states, and stiction, are in `flexarm.integrate.drivetrain`.
 """
 
 import math
@@ -67,7 +67,7 @@ def input_limits(model: Model) -> Array:
 
 
 def hub_row(model: Model, axis: Axis) -> Array:
-    """Return the row (n,); row @ q is the hub's coordinate: the joint's plus the root slope."""
+    """Return the row (n,) for which row @ q is the hub's coordinate: joint plus root slope."""
     row: Array = np.eye(model.size)[axis.index]
     part = model.links[axis.link]
     if not np.any(part.body.root_turn):
@@ -115,7 +115,7 @@ class Coulomb:
 def coulomb_frictions(model: Model, *, smooth: bool = True) -> list[Coulomb]:
     """Return the smooth Coulomb frictions of all joints.
 
-    With ``smooth`` false, other Coulomb frictions are included as if they were smooth.
+    With ``smooth`` false, dry and LuGre friction are included as if they were smooth.
     """
     frictions = []
     for axis in () if model.driveless else model.axes:
@@ -176,10 +176,9 @@ def back_emf(axis: Axis) -> float:
 def gear_loss(model: Model, axis: Axis, q: Expr, turning: Expr) -> Expr:
     """Compute the force or torque lost in a gear due to its efficiency.
 
-    Notes
-    -----
-    With efficiency e and transmitted effort T the load on the motor is T/e while it drives and e T
-    while it is driven.  Near standstill the two values blend over the joint's smoothing speed.
+    Notes ----- With efficiency e and transmitted torque (or force) T, the load on the motor is T/e
+    while the motor drives and e T while it is driven. Near standstill the two values blend over the
+    joint's smoothing speed.
     """
     drive = axis.acts.drive
     assert drive is not None
@@ -236,10 +235,10 @@ def _lever(axis: Axis, q: Expr) -> Scalar:
 
 
 def _across(model: Model, axis: Axis, q: Expr, v: Expr) -> Expr:
-    """Return the effort of the damper parallel to a transmission's spring.
+    """Return the torque or force of the damper parallel to a transmission's spring.
 
-    With backlash the damper acts in contact only and never pulls.  Its force rises gradually with
-    contact depth, because integrators fail at a discontinuous force.
+    With backlash the damper acts only while the teeth are in contact, and it never pulls.  Its
+    force rises gradually with contact depth, because integrators fail at a discontinuous force.
     """
     drive = axis.acts.drive
     assert drive is not None
@@ -258,7 +257,7 @@ def _across(model: Model, axis: Axis, q: Expr, v: Expr) -> Expr:
 def rubbed(model: Model, axis: Axis, q: Expr, v: Expr) -> dict[str, Expr]:
     """Return the power [W] lost in each friction and in the gear of an axis, stiction excluded.
 
-    Keys are the names of the motor side, link side and gear.
+    Keys are the constants MOTOR_SIDE, LINK_SIDE and GEAR.
     """
     efforts: dict[str, Expr] = {}
     for side, (row, friction) in rubbing(model, axis).items():
@@ -364,7 +363,7 @@ def potential_energy(model: Model, q: Expr) -> tuple[Expr, Expr]:
 def dissipative_force(
     model: Model, q: Expr, v: Expr, *, coulomb: bool = True, ends: bool = True
 ) -> Expr:
-    """Compute the generalised force (n,) of damping and friction; v times it is dissipated power.
+    """Compute the generalised force (n,) of damping and friction; times v it is the power lost.
 
     With ``ends`` false, contacts of the arm's tip are omitted.
     """

@@ -28,12 +28,13 @@ from flexarm.spatial import Expr, constant, rotation_from_angles
 class Attached:
     """Point attached to a link, the base or the world, with its Jacobian in world axes."""
 
-    # position, rotation: position of the point (3,) and attitude of its carrier (3, 3).
+    # Position of the point (3,) and attitude of its carrier (3, 3).
     position: Expr
     rotation: Expr
-    # Vector from the section's axis, where the Jacobian is taken, to the point; None if zero.
+    # Vector from the section's axis point, to which the Jacobian belongs, to the point; None if
+    # zero.
     lever: Expr | None
-    # linear, angular: Jacobian of the axis point and of the section's rotation, (3, n) each.
+    # Jacobians of the axis point's velocity and of the section's angular velocity, (3, n) each.
     linear: Expr
     angular: Expr
 
@@ -98,7 +99,7 @@ def attach(model: Model, q: Expr, placed: tuple[LinkFrames, ...], point: ArmPoin
 class Touch:
     """Contact of a point with an obstacle in a given state; forces are 0 without penetration."""
 
-    # contact, attached: entry of the model file, and the arm's point in contact.
+    # Contact in the model file, and the arm's point in contact.
     contact: Contact
     attached: Attached
     depth: Expr  # penetration of the ball around the point [m], negative outside
@@ -217,7 +218,7 @@ class PointForce:
 def point_forces(
     model: Model, q: Expr, v: Expr | None = None, *, friction: bool = True, ends: bool = True
 ) -> list[PointForce]:
-    """Compute the forces of contacts and point springs; elastic forces only, if v is None.
+    """Compute the forces of contacts and point springs; without v, elastic forces only.
 
     With ``ends`` false, contacts of the arm's tip are omitted.
     """

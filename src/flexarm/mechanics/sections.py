@@ -1,7 +1,7 @@
 """Poses and motion of link sections in the root frame L, and inertia terms of links.
 
 Every coordinate that deforms a link, including the exposed length of a sliding link, has a Jacobian
-column, so that recursions treat all links alike.
+column. Recursions can therefore treat all links in the same way.
 """
 
 from collections.abc import Iterable
@@ -18,11 +18,11 @@ from flexarm.spatial import Array, Expr, Inertia, Scalar, cayley, constant
 class Local:
     """Pose and Jacobian of a section of a link in the link's root frame L."""
 
-    # position, rotation: place (3,) and rotation (3, 3) of the section, in L.
+    # Position (3,) and rotation (3, 3) of the section, in L.
     position: Expr
     rotation: Expr
-    # linear, angular: velocity and angular velocity per rate of each of the link's own coordinates,
-    # (3, k), in L; of a sliding link the exposed length comes first.
+    # Velocity and angular velocity per rate of each of the link's own coordinates, (3, k), in L.
+    # For a sliding link the exposed length is the first coordinate.
     linear: Expr
     angular: Expr
 
@@ -116,15 +116,15 @@ def turned_section(
 class Terms:
     """Inertia of a link about L and its velocity-dependent forces, with k link coordinates."""
 
-    # mass, first, second: mass [kg], first moment (3,), inertia matrix (3, 3).
+    # Mass [kg], first moment (3,), inertia matrix (3, 3).
     mass: Scalar
     first: Expr
     second: Expr
-    # angular, linear: momentum per rate of link coordinate: about L and linear, (3, k) each.
+    # Angular momentum about L, and linear momentum, per rate of link coordinate, (3, k) each.
     angular: Expr
     linear: Expr
     modal: Expr  # mass matrix of the link coordinates, (k, k)
-    # torque, force, effort: what the velocity products need: about L (3,), linear (3,), of own
+    # Velocity-dependent torque about L (3,), force (3,), and generalised force on the link's own
     # coordinates (k,).
     torque: Expr
     force: Expr
@@ -135,11 +135,11 @@ class Terms:
 class SectionMotion:
     """Motion of a section relative to the link frame L: pose, Jacobian, velocity, bias."""
 
-    local: Local  # place, rotation and columns
-    # spin, speed: relative angular velocity and velocity, in L, (3,) each.
+    local: Local  # pose and Jacobian of the section
+    # Relative angular velocity and velocity, in L, (3,) each.
     spin: Expr
     speed: Expr
-    # spin_bias, speed_bias: relative accelerations at zero acceleration of the link coordinates,
+    # Relative angular acceleration and acceleration at zero acceleration of the link coordinates,
     # (3,) each.
     spin_bias: Expr
     speed_bias: Expr
@@ -189,7 +189,7 @@ def attach(terms: Terms, body: Inertia, motion: SectionMotion, omega: Expr) -> T
     spin = omega + motion.spin
     second = R @ constant(body.second) @ R.T
     first = R @ constant(body.first)
-    # velocity of the centre's first moment m v = m (v_L + omega x p + N e') + spin x first
+    # momentum of the body: m v = m (v_L + omega x p + N e') + spin x first
     moment = body.mass * p + first
     linear = body.mass * N - ca.skew(first) @ A
     lever = ca.skew(p)
@@ -232,7 +232,7 @@ def with_rotor(
     Parameters
     ----------
     terms
-        Terms whose first coordinates are those of the section's columns.
+        Inertia terms whose first coordinates are those of the section's Jacobian columns.
     rotor, motion, speed
         The rotor, the motion of the section that carries it, the rate of the rotor's coordinate.
     omega
@@ -241,7 +241,7 @@ def with_rotor(
     J, n, A = rotor.inertia, rotor.ratio, motion.local.angular
     total, m = widened(terms, 1), A.shape[1]
     total.modal[-1, -1] += n**2 * J
-    if rotor.axis is None:  # its spin does not act on its carrier
+    if rotor.axis is None:  # the rotor's spin momentum does not act on its carrier
         return total
     axis = motion.local.rotation @ constant(rotor.axis)
     carried = Inertia(0.0, np.zeros(3), J * np.outer(rotor.axis, rotor.axis))
@@ -266,7 +266,7 @@ def add(a: Terms, b: Terms) -> Terms:
 
 
 def scaled(a: Terms, factor: Expr) -> Terms:
-    """Return the inertia terms of a link multiplied by a mass factor."""
+    """Return the inertia terms of a link multiplied by a factor."""
     return Terms(*(factor * x for x in vars(a).values()))
 
 

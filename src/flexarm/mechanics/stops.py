@@ -45,12 +45,13 @@ def crossley(restitution: float) -> float:
     """
     if restitution == 1:
         return 0.0
-    from scipy.optimize import brentq  # takes longer to import than all else here
+    from scipy.optimize import brentq  # imported here, because the import takes long
 
     def off(z: float) -> float:
         return z + restitution * z - math.log1p(z) + math.log1p(-restitution * z)
 
-    most = (1 - 1e-15) / restitution  # -infinite at 1/e, where small e have roots
+    # The function is -infinite at 1/e; for small e its root is close to 1/e.
+    most = (1 - 1e-15) / restitution
     return most if off(most) > 0 else float(brentq(off, 0.5 * (1 - restitution), most, xtol=1e-15))
 
 

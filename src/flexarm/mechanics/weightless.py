@@ -21,7 +21,7 @@ def total_mass(model: Model) -> float:
 
 @dataclass(frozen=True)
 class Weightless:
-    """A motion without inertia: its entry in the model file, a description and a remedy."""
+    """A motion without inertia: the model-file entry concerned, a description and a remedy."""
 
     place: str
     message: str
@@ -43,7 +43,7 @@ def weightless(
     names
         Names of the coordinates that move.
     when
-        Time of the state, in words for the message.
+        Time of the state, as text for the message.
     """
     if names is None:
         moving = [i for i in range(model.size) if i not in model.prescribed]
@@ -77,7 +77,7 @@ def require_inertia(
     Raises
     ------
     SimulationError
-        If so, with the message of ``flexarm check``.
+        If a motion has no inertia, with the message of ``flexarm check``.
     """
     notice = weightless(model, mass, names, when=when)
     if notice is not None:
@@ -107,7 +107,8 @@ def _rounding(model: Model, names: Sequence[str]) -> Array:
     inwards, from the links that carry no other link.
     """
     roundings: dict[str, float] = {}
-    beyond = np.zeros((len(model.links) + 1, 3))  # on each link, the base last
+    # Moments outboard of each link; the last row is of the base.
+    beyond = np.zeros((len(model.links) + 1, 3))
     for index in reversed(range(len(model.links))):
         part = model.links[index]
         carried = _carried(beyond[index], part.tip_body, part.length)
@@ -132,8 +133,8 @@ def _carried(moments: Array, body: Inertia, distance: float) -> Array:
 def least_inertia(mass: Array, rounding: Array | float = 0.0) -> tuple[float, Array]:
     """Compute the smallest eigenvalue of M scaled to unit diagonal, and its eigenvector.
 
-    If the inertia of a coordinate is within its rounding error (k,), the eigenvalue is 0; for a
-    matrix with non-finite entries it is infinite.
+    The eigenvalue is 0 if the inertia of a coordinate is within its rounding error ``rounding``
+    (k,), and infinite if M has non-finite entries.
     """
     inertia = np.abs(np.diag(mass))
     if not len(inertia) or not np.all(np.isfinite(mass)):

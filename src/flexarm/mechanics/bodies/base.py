@@ -42,11 +42,11 @@ from flexarm.spatial import Array, Expr, constant
 class LinkBody(ABC):
     """Span of a link between its root L and its flexible tip T, with the rigid bodies fixed in L.
 
-    A final class implements the abstract methods; algorithms never ask which class a body has.
+    A final class implements the abstract methods; algorithms do not depend on the class of a body.
     Every coordinate that deforms the link has a Jacobian column, in the order of ``part.own``.
     """
 
-    # model, part: model of the arm, and of the link.
+    # Model of the arm, and model of the link.
     model: Model
     part: LinkModel
     combined: bool = False  # whether Jacobian columns may refer to `basis`
@@ -61,7 +61,7 @@ class LinkBody(ABC):
         return q[self.part.modes.start : self.part.modes.stop]
 
     def amounts(self, q: Expr, v: Expr) -> Amounts:
-        """Return the variables, with rates, on which the section angles depend linearly."""
+        """Return the variables on which the section angles depend linearly, with their rates."""
         return self.part.body.amounts(own_values(self.part, q), own_values(self.part, v))
 
     def tip(self, q: Expr) -> Local:
@@ -73,14 +73,13 @@ class LinkBody(ABC):
         """Compute a section's pose in the root frame, at x [m] < length along the axis."""
 
     def within(self, q: Expr, x: float) -> Local:
-        """Compute the pose of a section that carries a link; before the span it is rigid."""
+        """Compute the pose of a section that carries a link; the piece before the span is rigid."""
         return self.section(q, x) if x > 0 else rigid_section(q, x, len(self.part.own))
 
     def motion_within(self, q: Expr, v: Expr, x: float) -> SectionMotion:
         """Compute the motion of a section that carries a link, at x [m] from the root.
 
-        The accelerations are the derivatives of the section's velocities in the direction of the
-        rates.
+        The bias accelerations are the derivatives of the section's velocity along the rates v.
         """
         own, rates = (ca.SX.sym(name, len(self.part.own)) for name in ("own", "rates"))
         there = ca.SX(q)
@@ -123,8 +122,8 @@ class LinkBody(ABC):
     def turning(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
         """Compute the span's inertia terms that do not come from translation of mass points.
 
-        These are the rotary inertia of sections, and the momentum of material that passes the mouth
-        of a hub.
+        They come from the rotary inertia of sections, and from material that passes the mouth of a
+        hub.
         """
         return no_terms(rates)
 
@@ -138,16 +137,18 @@ class LinkBody(ABC):
         return []
 
     def turning_material(self, own: Expr) -> Terms:
-        """Compute the inertia at rest of vectors fixed in sections, which `points` include.
+        """Compute the inertia, at rest, of the section-fixed vectors that `points` includes.
 
-        The vectors have masses at their ends; translation does not move them.
+        Masses at the ends of these vectors represent rotary inertia; they are unaffected by
+        translation.
         """
         return no_terms(own)
 
     def cayley_angles(self, q: Expr) -> Expr:
         """Return the first-order angles (3,) from which the tip's Cayley rotation is computed.
 
-        The angles are 0 for a rigid body and for an exact beam, which have no Cayley rotation.
+        The angles are 0 for a rigid body and for an exact beam, whose tip rotation is no Cayley
+        rotation.
         """
         return ca.SX(3, 1)
 
@@ -166,8 +167,9 @@ class LinkBody(ABC):
     ) -> SectionMotion:
         """Return the motion of a section that is rotated by first-order angles.
 
-        ``moved`` and ``angles`` are position and angles (3,), their Jacobians by link coordinates
-        (3, k) with rates (k,), and their second rates at zero accelerations (3,).
+        ``moved`` is the position (3,), its Jacobian by link coordinates (3, k), and its second time
+        derivative at zero accelerations (3,); ``angles`` are the same for the section angles. Rates
+        of the link coordinates have shape (k,).
         """
         (place, linear, bias), (angle, by, gained) = moved, angles
         rotation, per, spin, spin_bias = self.turned(angle, by @ rates, gained)
@@ -182,10 +184,10 @@ class LinkBody(ABC):
         linear: Sequence[Array],
         quadratic: Sequence[Array],
     ) -> SectionMotion:
-        """Return the motion of a section whose motion per amplitude is tabulated.
+        """Return the motion of a section from tabulated displacement and rotation per amplitude.
 
-        Its undeformed position is ``start``.  Displacement and first-order rotation per amplitude
-        have shape (3, m), per product of two (3, m, m).
+        ``start`` is the undeformed position. Displacement and first-order rotation have shape
+        (3, m) per amplitude, and (3, m, m) per product of two amplitudes.
         """
         moved, turned = (
             (*quadratic_section(d, once, twice), second_rates(twice, rates))
@@ -194,9 +196,9 @@ class LinkBody(ABC):
         return self.angled((constant(start) + moved[0], *moved[1:]), turned, rates)
 
     def strain_energy(self, e: Amounts) -> list[Expr]:
-        """Compute the elastic energy [J] beyond linear theory, in parts.
+        """Compute the elastic energy [J] beyond linear theory, as a list of terms.
 
-        The k-th part has the power k - 1 of an exposed length.
+        The k-th term scales with the power k - 1 of the exposed length of a sliding link.
         """
         return []
 
@@ -215,8 +217,8 @@ class LinkBody(ABC):
     def effort(self, q: Expr) -> Expr:
         """Compute the gradient (k,) of the elastic energy in the link coordinates.
 
-        Theodore & Ghosal 1995, eqs. 26-31, omit the force on the joint of a sliding link due to the
-        change of stiffness with length (erratum).
+        Theodore & Ghosal 1995, equations 26 to 31, omit the force on the joint of a sliding link
+        that is due to the change of stiffness with length; it is included here.
         """
         e = self.amounts(q, 0 * q)
         return self.chained(e, self.strain_effort(e)) + self.given_effort(q)
@@ -260,16 +262,16 @@ class LinkBody(ABC):
         return link.along(stations, stiffening=self.model.stiffening, extra=quadratic)
 
     def tip_angles(self, q: Array) -> Array:
-        """Return the tip's slope relative to the root axis at q, (T, n): (T,)."""
+        """Return the tip's slope relative to the root axis, (T,), at coordinates q, (T, n)."""
         slope = self.along(q, np.ones(1)).slope[:, 0]
         return np.asarray(np.hypot(slope[:, 1], slope[:, 2]))
 
     def largest_strain(self, q: Array) -> Array:
-        """Return the largest strain by the body's file at q, (T, n): (T,); NaN without data."""
+        """Return the largest strain from the body's file, (T,), at q, (T, n); NaN without data."""
         return np.full(len(q), np.nan)
 
     def drawn_amplitudes(self, q: Array) -> Array:
-        """Return the amplitudes of the displayed shapes at q, (T, n): (T, m)."""
+        """Return the amplitudes of the displayed shapes, (T, m), at coordinates q, (T, n)."""
         link = self.deformed(q)
         return q[:, self.part.modes] if link is None else link.amplitudes
 
@@ -280,7 +282,7 @@ class LinkBody(ABC):
     def slope_amounts(self, q: Expr) -> tuple[Expr, str]:
         """Return the variables (K,) on which section angles depend linearly, and a unit of length.
 
-        Positions along the span have the same unit: metres, or exposed lengths of a sliding link.
+        Positions along the span are in this unit: metres, or for a sliding link its exposed length.
         """
         unit = "m" if self.part.body.range is None else "exposed lengths"
         return self.amounts(q, 0 * q).value, unit
@@ -343,7 +345,7 @@ def shape_sizes(shapes: Shapes, span: Span) -> Array:
 
 
 def given_energy(part: LinkModel, names: tuple[str, ...], d: Expr) -> Expr:
-    """Return the elastic energy [J] that the model file adds: power products, force tables."""
+    """Return the elastic energy [J] of power products and force tables in the model file."""
     energy = type(d)(0)
     for term in part.link.elastic_energy:
         product = type(d)(term.coefficient)
@@ -358,7 +360,7 @@ def given_energy(part: LinkModel, names: tuple[str, ...], d: Expr) -> Expr:
 def table_spring(
     places: tuple[float, ...], efforts: tuple[float, ...], x: Expr
 ) -> tuple[Expr, Expr]:
-    """Return energy [J] and effort of a spring by a table, extrapolated with its end slopes."""
+    """Return the energy [J] and force of a tabulated spring, extrapolated with the end slopes."""
     slopes = [
         (efforts[k + 1] - efforts[k]) / (places[k + 1] - places[k]) for k in range(len(places) - 1)
     ]

@@ -1,7 +1,7 @@
-"""Base class of beams: shapes times amplitudes; the beam may slide out of a hub.
+"""Base class of beams, whose deflection is shapes times amplitudes; beams may slide from a hub.
 
-Positions along a beam have a coordinate s: the distance from the root of a beam of constant length,
-and that distance over the exposed length of a sliding one.
+The coordinate s along a beam of constant length is the distance from the root; for a sliding beam
+it is this distance divided by the exposed length.
 """
 
 from abc import abstractmethod
@@ -64,7 +64,7 @@ class BeamBody(LinkBody):
     def material(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
         """Return the mass points of the (exposed) span at link coordinates and rates, (k,).
 
-        They move alike; their masses add up.
+        All entries describe the same motion with different mass distributions, which add up.
         """
 
     def at_fraction(self, q: Expr, fraction: float) -> Local:
@@ -77,7 +77,7 @@ class BeamBody(LinkBody):
     def section(self, q: Expr, x: float) -> Local:
         """Compute the pose of the section at x [m] from the root; for x < 0 on a rigid root piece.
 
-        Of a sliding link x is the distance from the beam's inner end, and q must be numeric.
+        For a sliding link, x is the distance from the inner end of the beam, and q must be numeric.
         """
         part = self.part
         if not self.slides:
@@ -223,7 +223,8 @@ def hidden_points(part: LinkModel, own: Expr) -> list[MaterialPoints]:
     place = Field(ca.vertcat(new(1, 1), -hidden), none, none)
     field, found = MovingField(place, columns, Field(still, none, none)), list[MaterialPoints]()
     for n, mass in enumerate(part.sliding_beam.shapes.inside("mass_per_length", own[0])):
-        along = 1 / (1 + n + np.add.outer(range(2), range(2)))  # int z^n of 1 and z = 0 to 1
+        # Integrals of z^n times products of 1 and z over z = 0 to 1.
+        along = 1 / (1 + n + np.add.outer(range(2), range(2)))
         gram = {(a, b): along if a == b == "x" else np.zeros((2 * (a == "x"), 2 * (b == "x")))
                 for a in AXES for b in AXES}  # fmt: skip
         mean = {a: along[0] if a == "x" else np.zeros(0) for a in AXES}
@@ -247,9 +248,10 @@ def hidden_element(part: LinkModel, own: Expr, count: int) -> ElementSection:
 def mouth_terms(speed: Expr, rates: Expr, mass: Scalar) -> Terms:
     """Compute the momentum of material that passes the mouth of the hub.
 
-    Stretch begins at the mouth, so velocities jump there; with ``mu l'`` times the jump, Lagrange's
-    equations of the changing domain and energy conservation are satisfied.  ``speed`` is the
-    velocity at the mouth per rate of the length, (3,), and ``mass`` the mass per length mu there.
+    The beam stretches only outside the mouth, so velocities jump there. The momentum flux ``mu l'``
+    times this jump makes Lagrange's equations valid for the changing domain, and conserves energy.
+    ``speed`` is the velocity at the mouth per rate of the length, (3,), and ``mass`` the mass per
+    length mu there.
     """
     push = mass * rates[0] ** 2
     effort = ca.SX(rates.shape[0], 1)
@@ -260,7 +262,7 @@ def mouth_terms(speed: Expr, rates: Expr, mass: Scalar) -> Terms:
 def sliding_rotary(part: LinkModel, own: Expr, rates: Expr, omega: Expr) -> Terms:
     """Compute the rotary inertia of the sections, exposed and in the hub, in link axes.
 
-    Curvature begins at the mouth of the hub, where passing material starts to rotate.
+    Material starts to rotate at the mouth of the hub, where the curvature begins.
     """
     total, shapes = no_terms(rates), part.sliding_beam.shapes
     names = ("Jx", "Jy", "Jz")
@@ -287,7 +289,7 @@ def _first_order_terms(
 ) -> Terms:
     """Return the inertia terms of sections with first-order angles and inertia in link axes.
 
-    ``whole`` is the integral of the weight with which inertia is distributed.
+    ``whole`` is the integral of the weight function of the rotary inertia along the span.
     """
     k = len(moving.columns)
     means = ca.horzcat(*[inertia * basis.integral(c) for c in moving.columns])
@@ -302,7 +304,7 @@ def _first_order_terms(
 
 
 def _product(basis: Basis, inertia: Expr, a: Field, b: Field) -> Expr:
-    """Return the integral of the product of two angle fields, weighted by inertia per axis."""
+    """Return the integral of the product of two angle fields, weighted by the inertia per axis."""
     parts = [
         inertia[n] * ca.dot(constant(basis.gram[axis, axis]) @ a.of(axis), b.of(axis))
         for n, axis in enumerate(AXES)

@@ -35,7 +35,7 @@ class Deformed:
 
     @cached_property
     def shapes(self) -> Shapes:
-        """Functions of the coordinate s: the distance x [m], or of a sliding link xi = x/l."""
+        """Shapes as functions of s: the distance x [m], or for a sliding link xi = x/l."""
         return self.beam.parents
 
     @property
@@ -71,8 +71,9 @@ class Deformed:
     def linear_energy(self, integrated: Array) -> Array:
         """Return the elastic energy of linear theory [J], (T,).
 
-        The value is ``integrated`` for a sliding link; otherwise it is computed from the stiffness
-        matrix, since measured shapes and springs between rigid pieces have no curvature.
+        For a sliding link the value is ``integrated``, the integral of squared strains. Otherwise
+        it is computed from the stiffness matrix, which also covers measured shapes and lumped
+        springs, whose curvature is unknown or zero.
         """
         if self.beam.range is not None:
             return integrated
@@ -86,8 +87,9 @@ class Deformed:
     def curvatures(self, places: Array, *, stiffening: bool) -> tuple[Array, Array]:
         """Compute the curvatures of sections along y and z [1/m] at P positions, (T, P) each.
 
-        The series is expanded to third order, ``v'' + v' (v' v'' + w' w'')/2``, whose square is the
-        integrand of the elastic energy.
+        With deflections v and w along y and z, the curvature along y is
+        ``v'' + v' (v' v'' + w' w'')/2`` to third order; its square is the integrand of the elastic
+        energy.
         """
         if self.nodes is not None:
             return self.strains(places)[:2]
@@ -110,7 +112,7 @@ class Deformed:
         -------
         along_y, along_z, torsion
             The two derivatives, and the rotation of the section axes about the tangent per length
-            [1/m], also for a beam without twist shapes; (T, P) each at P places.
+            [1/m], also for a beam without twist shapes; (T, P) each at P positions.
         """
         turning, df = self._turning(places), self.values("twist", places, 1)
         rises = self.values("y", places, 3), self.values("z", places, 3)

@@ -1,8 +1,8 @@
 """Beam that slides out of its hub, by linear theory: exposed part and straight part in the hub.
 
-Inertia forces are those of the material points (d'Alembert), so that the beam's axial momentum and
-its inertia force along the deflected axis are included.  All integrals are constant matrices
-between coefficients of `flexarm.links.growing.fields`.
+Inertia forces are computed for the material points (d'Alembert). They include the axial momentum of
+the beam and its inertia force along the deflected axis. All integrals are quadratic forms, with
+constant matrices, of the coefficients in `flexarm.links.growing.fields`.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ class Growing(BeamBody):
         return ca.sparsify(self.motion(own, 0 * own).angles(1.0)[0])
 
     def stations(self, own: Expr, s: Array) -> Iterator[Local]:
-        """Yield the sections at xi = s of the exposed length."""
+        """Yield the poses of the sections at relative positions xi = s of the exposed length."""
         for motion in self.sections(own, 0 * own, s):
             yield motion.local
 

@@ -1,4 +1,4 @@
-"""Material of a body: mass points whose motion is a field of known functions, or of elements."""
+"""Mass points of a body: a field of known functions of position, or points of elements."""
 
 from dataclasses import dataclass
 
@@ -9,8 +9,10 @@ from flexarm.links.fields import Basis, Field, MovingField
 from flexarm.mechanics.sections import Terms, axial
 from flexarm.spatial import Expr, Scalar
 
-ROD = np.array([0.0, 1.0, 1.0]) / 12  # inertia of a rod about its centre by mass length^2
-# Points that integrate shapes of degree 3, and the square of their slopes.
+# Inertia of a rod about its centre, divided by mass times length^2.
+ROD = np.array([0.0, 1.0, 1.0]) / 12
+# Numbers of Gauss points that integrate the inertia of cubic shapes exactly, without and with
+# stiffening.
 CUBIC, STIFFENED = 4, 6
 
 
@@ -19,12 +21,13 @@ class ElementSection:
     """A mass point of an element, with its Jacobian by link coordinates, in link axes."""
 
     mass: Scalar  # mass of the point [kg]
-    # Inertia about the axes [kg m^2], (3,): of the whole element if it is its only point.
+    # Rotary inertia about the section axes [kg m^2], (3,): that of the whole element if the element
+    # has only this point.
     inertia: Expr
-    # place, columns: position (3,), and velocity per rate of link coordinate (3, k).
+    # Position (3,), and velocity per rate of link coordinate (3, k).
     place: Expr
     columns: Expr
-    # angle, angle_columns: first-order angles of the section (3,), and their rates (3, k).
+    # First-order angles of the section (3,), and their rates per rate of link coordinate (3, k).
     angle: Expr
     angle_columns: Expr
 

@@ -1,4 +1,4 @@
-"""Link of constant length by linear theory or the series: shape functions times amplitudes."""
+"""Beam of constant length by linear theory, or by a series to second order in the amplitudes."""
 
 from collections.abc import Iterator
 from typing import final
@@ -20,7 +20,7 @@ from flexarm.spatial import Array, Expr, constant
 def quartic_energy(e: Flexible, d: Expr) -> Expr:
     """Compute the fourth-order bending energy [J], ``1/2 int [EIz v'' v' p + EIy w'' w' p]``.
 
-    Here ``p = v' v'' + w' w''``.
+    Here v and w are the deflections along y and z, and ``p = v' v'' + w' w''``.
     """
     p = e.points
     energy = type(d)(0)

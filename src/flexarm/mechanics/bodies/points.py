@@ -17,10 +17,10 @@ class Moments(NamedTuple):
     """Moments of a deformed link relative to its root, with k link coordinates."""
 
     G: Expr  # ``int h h^T dm``, (4, 4), the sections' rotary inertia included
-    H: list[Expr]  # ``int h s_f^T dm``, (4, 4), per link coordinate, with the sections' turning
+    H: list[Expr]  # ``int h s_f^T dm``, (4, 4), per link coordinate, with section rotation
     N: list[list[Expr]]  # ``int s_k s_f^T dm``, (4, 4), at ``[f][k]``
-    T: Expr  # mass matrix of the sections' turning within the link, (k, k)
-    # r, eps: first moments ``int h dm`` and ``int s_f dm``, (4,) each.
+    T: Expr  # mass matrix of the sections' rotation relative to the link, (k, k)
+    # First moments ``int h dm`` and, per link coordinate, ``int s_f dm``, (4,) each.
     r: Expr
     eps: list[Expr]
 

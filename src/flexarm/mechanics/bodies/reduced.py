@@ -1,7 +1,7 @@
 """Body of any shape, reduced from a finite-element model to modal amplitudes.
 
-Its deformation is a sum of nodal mode shapes times amplitudes. If known, and if stiffening is on,
-second-order displacements add geometric stiffness.
+The deformation is a sum of nodal mode shapes times amplitudes. With stiffening, second-order
+displacements add geometric stiffness if the file of the body gives them.
 
 The moment matrix ``R_j = int r phi_j^T`` of each amplitude, linear in all amplitudes, is split into
 its symmetric part (6 numbers) and antisymmetric part (3 numbers): centrifugal forces and the
@@ -34,7 +34,8 @@ from flexarm.model.elastic import reduced_part
 from flexarm.spatial import Array, Expr, constant
 
 PAIRS = ((0, 0), (1, 1), (2, 2), (1, 2), (2, 0), (0, 1))
-TWICE = (1, 1, 1, 2, 2, 2)  # multiplicity of a pair in the trace of a product of symmetric matrices
+# Weight of each pair of axes in the trace of a product of symmetric matrices.
+TWICE = (1, 1, 1, 2, 2, 2)
 
 
 def reduced_terms(i: Integrals, x: SecondOrder | None, d: Expr, rates: Expr, omega: Expr) -> Terms:
@@ -109,8 +110,8 @@ def _odd(moments: Array, axis: int) -> Array:
 class Reduced(LinkBody):
     """A flexible body with its hub as root, which carries the next joint at its tip.
 
-    L and T have the axes of the hub; the rotation of the tip frame is part of the next link's
-    frames.
+    Root frame L and tip frame T have the axes of the hub; the constant rotation of the body's tip
+    frame is included in the frames of the next link.
     """
 
     @property
@@ -158,7 +159,7 @@ class Reduced(LinkBody):
     def along(self, q: Array, stations: Array) -> Along:
         """Compute the deformed line from hub to tip at coordinates q, (T, n).
 
-        Slopes are NaN, and so is the twist except at the tip.
+        Slopes are NaN; the twist is NaN except at the tip.
         """
         d, drawn = q[:, self.part.modes], self.drawn_in
         moved = np.einsum("saj,tj->tsa", self.of.drawn.line(stations)[1], d, optimize=True)

@@ -2,9 +2,10 @@
 
 The world is the Hill frame. Its origin moves around the planet at the mean motion n; x points away
 from the planet, y along the flight, z along the orbit normal. At position r, gravity minus the
-origin's centripetal acceleration is ``G r`` with ``G = n^2 diag(2, -1, -1)``, linearised in r over
-the orbit's radius; the rotating frame adds ``-2 n z x v`` and ``n^2 (x, y, 0)`` (Clohessy &
-Wiltshire 1960). Positions, velocities and angular velocities are relative to the frame.
+centripetal acceleration of the origin is ``G r`` with ``G = n^2 diag(2, -1, -1)``, for r small
+against the radius of the orbit. The rotating frame adds the Coriolis acceleration ``-2 n z x v``
+and the centrifugal acceleration ``n^2 (x, y, 0)`` (Clohessy & Wiltshire 1960). Positions,
+velocities and angular velocities are relative to the frame.
 """
 
 from dataclasses import replace
@@ -35,7 +36,7 @@ def gradient_force(
 ) -> tuple[Expr, Expr]:
     """Compute torque and force that balance the gravity gradient on a body, in body axes.
 
-    ``G = n^2 (3 x x^T - 1)`` with x the first axis of the Hill frame in body axes.
+    The gradient is ``G = n^2 (3 x x^T - 1)``, with x the first axis of the Hill frame in body axes.
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ def gradient_force(
 
 
 def feel_gradient(rate: float, R: Expr, p: Expr, terms: Terms, own: Expr) -> Terms:
-    """Return a link's terms with gravity-gradient loads on body and link coordinates added."""
+    """Return a link's inertia terms with gravity-gradient loads on it and its coordinates added."""
     torque, force = gradient_force(rate, R, p, terms.mass, terms.first, terms.second)
     x, square = R[0, :].T, rate * rate
     spread = square * (3 * ca.dot(x, terms.second @ x) - ca.trace(terms.second)) / 2
@@ -85,7 +86,7 @@ def orbit_energy(rate: float, R: Expr, p: Expr, mass: Scalar, first: Expr, secon
     """Compute the potential [J] of the gravity gradient and of the frame's rotation.
 
     The potential is ``-1/2 int r^T diag(3, 0, -1) n^2 r dm``; its sum with the kinetic energy in
-    the frame is the Jacobi integral.  Parameters are as for `gradient_force`.
+    the frame is the Jacobi integral.  The parameters are those of `gradient_force`.
     """
     moment = R @ first
     at_origin = mass * (3 * p[0] * p[0] - p[2] * p[2]) + 6 * p[0] * moment[0] - 2 * p[2] * moment[2]

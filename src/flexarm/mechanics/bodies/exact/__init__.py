@@ -1,1 +1,1 @@
-"""Geometrically exact beams: section rotations are sums of slope shapes times amplitudes."""
+"""Geometrically exact beams, whose section rotations are sums of slope shapes times amplitudes."""

@@ -29,7 +29,7 @@ from flexarm.mechanics.bodies.material import CUBIC, MaterialPoints
 from flexarm.mechanics.sections import Local, SectionMotion, Terms, add, own_values, scaled
 from flexarm.spatial import Array, Expr, constant, settled
 
-# Masses at the three unit vectors per inertia about the three axes.
+# Matrix from rotary inertia about three axes to masses at the ends of three unit vectors.
 SHARES = np.array([[-1.0, 1.0, 1.0], [1.0, -1.0, 1.0], [1.0, 1.0, -1.0]]) / 2
 
 
@@ -99,7 +99,7 @@ class Exact(BeamBody):
 
     @property
     def _moved(self) -> Collocation:
-        """Collocation nodes whose shape functions refer to the combined amplitudes."""
+        """Collocation nodes with shape functions per combined amplitude."""
         return self.nodes.combined if self.combined else self.nodes
 
     @property
@@ -177,7 +177,7 @@ class Exact(BeamBody):
     def material(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
         """Return the mass points of the span.
 
-        Of constant length they include unit vectors for the sections' rotary inertia.
+        For a span of constant length they include unit vectors for the rotary inertia of sections.
         """
         nodes, m = self.nodes, AxisMotion.at(self.nodes, self.beam.amounts(own, rates))
         if isinstance(nodes, GrowingNodes):

@@ -1,9 +1,10 @@
 """Motion of axis and sections of an exact beam, whose length is constant or slides from a hub.
 
-With the tangents P at the collocation nodes and the length scale l, positions are ``r = l sum_g
-I_g(s) P_g``: s is the distance from the root of a link of constant length (l = 1), and that
-distance over the exposed length l of a sliding link.  A section of the material that is at s may
-move along the span, and with it angles and positions change by their derivatives in s.
+With the tangents P at the collocation nodes, the integrated cardinal functions I_g and the length
+scale l, positions are ``r = l sum_g I_g(s) P_g``. For a link of constant length, s is the distance
+from the root and l = 1; for a sliding link, l is the exposed length and s that distance divided by
+l. If material moves along the span, its angles and positions also change by their derivatives with
+respect to s.
 """
 
 from collections.abc import Sequence
@@ -32,13 +33,13 @@ XYZ = range(3)
 class AxisMotion:
     """Motion of the vectors ``R = l P`` at G nodes, whose weighted sums are positions.
 
-    An entry of ``ways`` is a pair: angles or stretch at the nodes per rate of link coordinate (G,
-    k), and R per unit of these, (3, G).
+    An entry of ``ways`` is a pair: the rates of an angle or of stretch at the nodes per rate of
+    link coordinate, (G, k), and the derivative of R by this angle or stretch, (3, G).
     """
 
     t: Tangents
     place: Expr  # R, (3, G)
-    # rate, bias: rate of R, and its second rate at zero accelerations, (3, G) each.
+    # Rate of R, and its second time derivative at zero accelerations, (3, G) each.
     rate: Expr
     bias: Expr
     ways: list[tuple[Array | Expr, Expr]]
@@ -68,7 +69,7 @@ class AxisMotion:
         return cls(t, l * t.place, e.out * t.place + l * t.rate, bias, ways, e)
 
     def columns(self, axis: int, weights: Array) -> Expr:
-        """Compute the Jacobian of weighted sums of R along an axis by link coordinates, (w, k).
+        """Compute the Jacobian (w, k), by link coordinates, of w weighted sums of R along an axis.
 
         ``weights`` has shape (w, G).
         """
@@ -83,7 +84,7 @@ class AxisMotion:
 
     @cached_property
     def _swept(self) -> list[Expr]:
-        """Jacobians of R along the three axes by ways that depend on coordinates, (G, k) each."""
+        """Parts of the Jacobians of R along three axes that depend on coordinates, (G, k) each."""
         ways = [(rows, by) for rows, by in self.ways if not isinstance(rows, np.ndarray)]
         none = type(self.place)(self.place.shape[1], self.e.k)
         return [
@@ -102,8 +103,8 @@ class AxisMotion:
     def field(self, turning: Sequence[tuple[Expr, Expr, Expr]] = ()) -> MovingField:
         """Return the field of positions, as coefficients of ``I``, (G,) per axis.
 
-        For a sliding link they multiply ``I, (1 - xi) l, (1 - xi)^2 dl/dxi``.  ``turning`` has
-        values, biases and Jacobians, for each axis of the link, of further functions.
+        For a sliding link they are coefficients of ``I, (1 - xi) l, (1 - xi)^2 dl/dxi``.
+        ``turning`` adds functions: for each axis of the link, their values, biases and Jacobians.
         """
         e, t, identity = self.e, self.t, np.eye(self.place.shape[1])
         value, bias = [self.place], [self.bias]
@@ -129,15 +130,17 @@ class AxisMotion:
 class AxisPoint:
     """A position s on a beam: function values there, and motion of the section along the span.
 
-    Functions are followed by their first and second derivatives in s where the section moves.
+    If the section moves along the span, each function is followed by its first and second
+    derivative with respect to s.
     """
 
     reach: Sequence[Array | Expr]  # integrated cardinal functions, (3, G) each
     slopes: Sequence[Sequence[Expr]]  # slopes along y and z and twist, (1, K) each
-    # Rate of s, and its second rate at zero accelerations; None where the section does not move.
+    # Rate of s, and its second time derivative at zero accelerations; None if the section does not
+    # move along the span.
     rate: Expr | None = None
     bias: Expr | float = 0.0
-    per: Expr | None = None  # rate of s per rate of link coordinate, (1, k), if they move it
+    per: Expr | None = None  # rate of s per rate of link coordinate, (1, k), or None
 
 
 def section_motion(
@@ -153,9 +156,10 @@ def section_motion(
     m, at
         The motion of the axis, and the section's position.
     rates
-        Rates of the link coordinates (k,), if the velocity is to be computed from the Jacobian.
+        Rates of the link coordinates (k,); if given, velocity is computed from the Jacobian.
     combined
-        Slopes and twist per combined amplitude, (1, k) each, if the columns of ``m`` are.
+        Slopes and twist per combined amplitude, (1, k) each, if ``m`` refers to combined
+        amplitudes.
 
     Returns
     -------

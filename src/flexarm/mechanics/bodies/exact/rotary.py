@@ -1,15 +1,17 @@
 """Rotary inertia of the sections of an exact beam about their own axes, at the nodes.
 
-With a section's angles a, b, f, rates A, B, F and ``W = a B - b A``, the components of its angular
-velocity along the tangent t and the axes e2 and e3 rotated by bending are
+A section has the bending angles a and b and the twist f, with rates A, B, F, and omega is the
+link's angular velocity. With ``W = a B - b A`` and the functions T and G of `tangents.Entire`, the
+components of the section's angular velocity along the tangent t and the axes e2 and e3, which
+bending rotates, are
 
     ``w = (t . omega + F - T W, e2 . omega - B + G W a, e3 . omega + A + G W b)``.
 
 The equations are those of Newton and Euler; the twist rotates the inertia relative to these axes.
 
-The material of a sliding link passes its nodes, which stand at fixed xi.  Its equations are those
-of Lagrange for the kinetic energy of each section beyond that of its first-order angular velocity;
-the inertia about link axes is computed from first-order angles elsewhere.
+In a sliding link, material passes the nodes, which are at fixed xi. Lagrange's equations are
+applied to the part of each section's kinetic energy that exceeds the energy of first-order angles;
+`flexarm.mechanics.bodies.beam.sliding_rotary` computes the latter.
 """
 
 from dataclasses import dataclass
@@ -42,7 +44,7 @@ def rotary_terms(
     carried = [_dot(axis, ca.vertsplit(omega)) for axis in bent.axes]
     w = [carried[0] + spin[0] + F, carried[1] + spin[1], carried[2] + spin[2]]
     h = inertia @ w
-    # Momentum along t, whose rate needs no other axis, and what is left of Euler's equations.
+    # Angular momentum along t, and the remaining terms of Euler's equations.
     gained = inertia.xx * (t.rate.T @ omega + gain[0])
     alpha = [
         new(*F.shape),
@@ -81,7 +83,7 @@ def grown_rotary_terms(
 ) -> Terms:
     """Compute a sliding link's rotary inertia terms beyond first-order section angles.
 
-    Their rotary inertia ``nodes.rotary`` is multiplied by a power of the exposed length.
+    The sections' rotary inertia ``nodes.rotary`` is multiplied by a power of the exposed length.
     """
     k, new = rates.shape[0], type(rates)
     assert e.columns is not None  # the length is a coordinate

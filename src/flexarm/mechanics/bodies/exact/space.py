@@ -1,14 +1,14 @@
 """Inertia of an exact beam that bends in one plane, or in two planes, stretches or slides.
 
-Positions along x, y and z are sums of vectors R at the nodes times functions of that axis, whose
-integrated products over the mass are the constant matrices ``gram[a, b]``.  Axes may share a
-function space.  Where cancellation in such sums would lose accuracy, functions orthonormal over
-the mass are used, with ``roots[a] R`` in place of R.
+A position component along axis a (x, y or z) is a sum of vectors R at the nodes times functions of
+this axis. The mass integrals of products of these functions are the constant matrices
+``gram[a, b]``. Axes may share a function space. If cancellation in such sums would lose accuracy,
+functions that are orthonormal over the mass are used, with ``roots[a] R`` in place of R.
 
-In one plane: the tangents of all axes are interpolated in one function space, so that their
-products are ``A_gh cos(a_g - a_h)`` and ``A_gh sin(a_g - a_h)`` with the constant Gram matrix A.
-Vectors have components along x, along the bending direction n, and along the axis of rotation, x
-times n.
+For bending in one plane, tangents are interpolated in one function space for all axes. Mass
+integrals of products of the tangents at nodes g and h, with angles a_g and a_h, are
+``A_gh cos(a_g - a_h)`` and ``A_gh sin(a_g - a_h)`` with the constant Gram matrix A. Vectors have
+components along x, along the bending direction n, and along the axis of rotation ``e = x times n``.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ def plane_terms(nodes: Collocation, mass: float, at: Angles, rates: Angles, omeg
     to_link = _axes(along, new)
     w = to_link.T @ omega
     few = nodes.count <= SINGLE_NODES
-    # products of tangents: by the cosines of the angles between them, and by the sines
+    # scalar and vector products of tangents, from cosines and sines of the angles between them
     K, S = _products(nodes, c, s)
     turned = K @ p.T
     above = [K[g, h] for h in range(nodes.count) for g in range(h)]
@@ -101,16 +101,17 @@ def _products(nodes: Collocation, c: Expr, s: Expr) -> tuple[Expr, Expr]:
 
 
 AROUND = ((1, 2), (2, 0), (0, 1))
-Sums = dict[tuple[int, int], Expr]  # by axis and space of functions, (G,) each
+Sums = dict[tuple[int, int], Expr]  # vectors (G,); keys are (axis, function space)
 
 
 @dataclass(frozen=True)
 class Passing:
     """Material of a sliding link that passes the nodes at the velocity ``(1 - xi) l' P``.
 
-    Its accelerations have terms in ``(1 - xi) l`` and in ``(1 - xi)^2 dl/dxi``.  The latter are
-    integrated by parts; the boundary term at the mouth is combined with the momentum of the
-    material that passes there, so that Lagrange's equations are valid for the changing domain.
+    Accelerations of this material have terms in ``(1 - xi) l`` and in ``(1 - xi)^2 dl/dxi``. The
+    latter are integrated by parts. The boundary term at the mouth of the hub is combined with the
+    momentum of the material that passes there, so that Lagrange's equations are valid for the
+    changing domain.
     """
 
     nodes: GrowingNodes
@@ -198,8 +199,8 @@ class Passing:
 def space_terms(nodes: Collocation, mass: float, m: AxisMotion, omega: Expr) -> Terms:
     """Compute the inertia terms of a span's mass points in space.
 
-    Rotary inertia of the sections is not included; the material of a sliding link that passes the
-    nodes is.
+    Rotary inertia of the sections is excluded; the motion of sliding material past nodes is
+    included.
     """
     new, own = type(omega), nodes.spaces
     passing = Passing(nodes, m, ca.skew(omega)) if isinstance(nodes, GrowingNodes) else None
@@ -208,7 +209,7 @@ def space_terms(nodes: Collocation, mass: float, m: AxisMotion, omega: Expr) -> 
     gram = {(s, z): constant(every[s, z]) for s in spaces for z in spaces}
     roots, mean = _functions(nodes, spaces)
     P = [roots[own[a]] @ m.place[a, :].T for a in XYZ]
-    # points along an axis, integrated with the functions of a space
+    # mass integrals of positions along an axis times the functions of a space
     W = {(a, s): gram[s, own[a]] @ P[a] for a in XYZ for s in spaces}
     # accelerations along an axis that are sums of the functions of a space
     X = {(a, s): roots[s] @ _acceleration(nodes, m, omega, a, s) for a in XYZ for s in spaces}
@@ -293,7 +294,7 @@ def _momenta(nodes: Collocation, m: AxisMotion) -> tuple[Expr, Expr]:
                 products += constant(nodes.gram[s, s]) * both
             if along is across:
                 products = ca.triu2symm(ca.triu(products))
-            assert isinstance(rows, np.ndarray)  # others only where `nodes.uses_roots`
+            assert isinstance(rows, np.ndarray)  # expressions occur only with `nodes.uses_roots`
             assert isinstance(others, np.ndarray)
             between = constant(rows.T) @ (products @ constant(others))
             modal += between if along is across else between + between.T

@@ -1,10 +1,12 @@
 """Elastic energy of an exact beam beyond linear theory: bending in two planes, and with twist.
 
-With ``w = a b' - b a'`` the curvatures in axes rotated by bending are ``k_a = a' + G w b`` and
-``k_b = b' - G w a``, and the torsion is ``f' - w T``; the twist rotates the curvatures into the
-section's axes. In plane bending the energy equals the energy of linear theory. A link without twist
-shapes has no torsional strain. If sections shear, the axis is inclined to the section normals by
-``(l_a, l_b)``, which are rotated into the section's axes like the curvatures ``(a', b')``.
+A section has the bending angles a and b and the twist f; primes are derivatives along the span, and
+T and G are functions of `tangents.Entire`. With ``w = a b' - b a'``, the curvatures in axes rotated
+by bending are ``k_a = a' + G w b`` and ``k_b = b' - G w a``, and the torsion is ``f' - w T``. The
+twist rotates the curvatures into the axes of the section. In plane bending the elastic energy
+equals that of linear theory. A link without twist shapes has no torsional strain. If sections
+shear, the axis is inclined to the section normals by the angles ``(l_a, l_b)``, which are rotated
+into the axes of the section like the curvatures.
 """
 
 from collections.abc import Sequence
@@ -21,9 +23,10 @@ from flexarm.spatial import Array, Expr, constant
 
 @dataclass(frozen=True)
 class Measured:
-    """Strain measures of the sections at the nodes, with the stiffnesses they belong to."""
+    """Strain measures of the sections at the nodes, with the corresponding stiffnesses."""
 
-    # a, b, f and a', b', f' (or the shear slopes along y and z, and 0) per amplitude, (G, m) each.
+    # Angles a, b, f and their derivatives a', b', f' per amplitude, (G, m) each. For shear, the
+    # shear angles along y and z, and 0, replace the derivatives.
     rows: tuple[Array, ...]
     stiffness: Array  # stiffness of the last three measures, (3, G)
 
@@ -40,7 +43,7 @@ class Measured:
 
     @property
     def used(self) -> tuple[bool, ...]:
-        """Six flags: whether each strain measure depends on the amplitudes; empty if uncoupled."""
+        """Whether each of six strain measures depends on the amplitudes; empty if uncoupled."""
         a, b, f, *strained = (bool(np.any(rows)) for rows in self.rows)
         if not ((a and b) or ((a or b) and f and not self.alike)) or not any(strained):
             return ()
@@ -55,7 +58,7 @@ class Measured:
 def strains(nodes: Collocation) -> bool:
     """Return whether the elastic energy is more than linear theory's quadratic form.
 
-    This requires bending in two planes, or bending in a plane together with twist.
+    It is more if the link bends in two planes, or bends in one plane and twists.
     """
     return bool(Measured.of(nodes))
 

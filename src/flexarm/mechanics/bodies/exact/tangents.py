@@ -1,10 +1,11 @@
 """Tangents and rotations of the sections of a bent span as functions of the section angles.
 
-The bending rotation vector of a section is ``(0, -b, a)`` with a, b the sums of the slope shapes
-along y and z; the twist f rotates the section about its tangent.  Plane bending has one angle.
-In space all quantities are functions of ``x = a^2 + b^2`` without singularity:
-``c_k = sum (-x)^n/(2n+k)!``, where ``c_0`` and ``c_1`` are the cosine of the angle and its sine
-divided by the angle, with ``dc_k/dx = (k c_{k+2} - c_{k+1})/2``.
+The bending rotation vector of a section is ``(0, -b, a)``, with the bending angles a and b: the
+sums of slope shapes times amplitudes along y and z. The twist f rotates the section about its
+tangent. Plane bending has only one angle. In space all quantities follow from functions of
+``x = a^2 + b^2`` that have no singularity: ``c_k = sum (-x)^n/(2n+k)!``, where ``c_0`` and ``c_1``
+are the cosine of the angle and its sine divided by the angle, with
+``dc_k/dx = (k c_{k+2} - c_{k+1})/2``.
 """
 
 import math
@@ -29,7 +30,7 @@ Rows = Sequence[Expr]  # components along three axes, at n sections, (n,) each
 class Angles:
     """Rotation angles of n sections along y, along z and in twist, and their stretch, (n,) each.
 
-    A quantity that no shape function affects is a column of structural zeros.
+    A quantity that is independent of the amplitudes is a column of structural zeros.
     """
 
     a: Expr
@@ -57,10 +58,10 @@ class Tangents:
 
     unit: Expr  # the unit tangents t
     place: Expr  # P
-    # by_a, by_b: P per unit of the two angles.
+    # Derivatives of P by the angles a and b.
     by_a: Expr
     by_b: Expr
-    # rate, bias: rate of P, and its second rate at zero accelerations of the amplitudes.
+    # Rate of P, and its second time derivative at zero accelerations of the amplitudes.
     rate: Expr
     bias: Expr
 
@@ -131,8 +132,8 @@ def _in_space(at: Angles, rates: Angles) -> tuple[Expr, Expr, Expr, Expr, Expr]:
 class Entire(Generic[E]):
     """Entire functions of ``x = angle^2``; a trailing 1 or 2 denotes derivatives by x/2.
 
-    C and S are the cosine and the sine over the angle, T = (1 - C)/x, G = (1 - S)/x; ``four`` and
-    ``five`` are c_4 = (1/2 - T)/x and c_5 = (1/6 - G)/x.
+    C is the cosine of the angle, S its sine divided by the angle, T = (1 - C)/x, and G = (1 - S)/x.
+    ``four`` and ``five`` are c_4 = (1/2 - T)/x and c_5 = (1/6 - G)/x.
     """
 
     C: E
@@ -204,11 +205,11 @@ class Turned:
     """Rotation and angular velocity of a section, with Jacobian by the three angles."""
 
     rotation: Expr  # in link axes, (3, 3)
-    # by_a, by_b, by_twist: angular velocity per rate of the angles, (3,) each.
+    # Angular velocity per rate of the bending angles a and b and of the twist, (3,) each.
     by_a: Expr
     by_b: Expr
     by_twist: Expr
-    # spin, bias: angular velocity, and its rate at zero accelerations of the amplitudes, (3,) each.
+    # Angular velocity, and its rate at zero accelerations of the amplitudes, (3,) each.
     spin: Expr
     bias: Expr
 
@@ -225,8 +226,8 @@ def turned(at: Angles, rates: Angles) -> Turned:
     """Compute a section's rotation: twist about x, then the shortest rotation onto the tangent."""
     f, F, bent = at.twist, rates.twist, Bent.of(at, rates)
     rotation: Expr = ca.horzcat(*[ca.vertcat(*axis) for axis in bent.axes])
-    # Bending turns about an axis across x, so vectors in bent axes differ from those in link axes
-    # by the sign of what is along x.
+    # Bending rotates about an axis perpendicular to x. Components in bent axes therefore differ
+    # from those in link axes only by the sign of the component along x.
     by_a, by_b, spin, bias = (
         ca.vertcat(-along, *across)
         for along, *across in (bent.by_a, bent.by_b, bent.spin, bent.gain)
@@ -248,14 +249,15 @@ class Bent:
     """
 
     axes: tuple[Rows, Rows, Rows]  # t, e2 and e3 in link axes
-    # by_a, by_b: angular velocity per rate of the two angles.
+    # Angular velocity per rate of the bending angles a and b.
     by_a: Rows
     by_b: Rows
-    # spin, gain: angular velocity against the link, and the rate of its components, at zero
-    # accelerations of the angles.
+    # Angular velocity relative to the link, and the rate of its components at zero accelerations of
+    # the angles.
     spin: Rows
     gain: Rows
-    lever: tuple[Expr, Expr]  # generalised force on a and b per momentum along t of a link at rest
+    # Generalised force on a and b per angular momentum along t, link at rest.
+    lever: tuple[Expr, Expr]
 
     @classmethod
     def of(cls, at: Angles, rates: Angles) -> "Bent":
