@@ -34,7 +34,7 @@ def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "flexarm"
     xdg_folder = environment.get("XDG_CACHE_HOME", "")
-    # By the XDG standard a relative path is ignored.
+    # The XDG standard requires that relative paths are ignored.
     return (Path(xdg_folder) if os.path.isabs(xdg_folder) else Path.home() / ".cache") / "flexarm"
 
 
@@ -46,13 +46,13 @@ def _checksum(key: str, data: bytes) -> bytes:
 def _size(file: os.DirEntry[str]) -> int:
     try:
         return file.stat(follow_symlinks=False).st_size
-    except OSError:  # another process has just deleted it
+    except OSError:  # another process has just deleted the file
         return 0
 
 
 @dataclass(frozen=True)
 class Cache:
-    """A folder of entries, each a file named by its key and read only if its checksum is right.
+    """A folder of entries, each a file named by its key; entries with a wrong checksum are ignored.
 
     If the folder cannot be created or written to, or another user could have changed it, the cache
     is empty. Several processes may use the cache at once: a file gets its final name when complete.
@@ -123,7 +123,7 @@ class Cache:
             try:
                 os.unlink(file)
                 deleted += file.name.endswith(SUFFIX)
-            except FileNotFoundError:  # another process has just deleted it
+            except FileNotFoundError:  # another process has just deleted the file
                 pass
             except OSError as error:
                 not_deleted.append(f"'{file.name}' ({error.strerror})")

@@ -25,7 +25,8 @@ from flexarm.engine.stream import FUNCTIONS, Port
 from flexarm.errors import DeviceError, FlexarmError
 
 Level = Literal["quick", "fast"]
-# Level of LLVM's code generator.  Passes over intermediate code gain nothing without branches.
+# Level of LLVM's code generator.  LLVM's passes over intermediate code are not run: they gain
+# nothing for code without branches.
 FULL = 2
 EFFORT: dict[Level, int] = {"quick": 0, "fast": FULL}
 ARM = ("aarch64", "arm64")
@@ -40,7 +41,8 @@ def host() -> "Target":
     llvm.initialize_native_asmprinter()
     features, triple = llvm.get_host_cpu_features(), llvm.get_default_triple()
     if triple.startswith(ARM):
-        # At low effort LLVM's default instruction selection for ARM is half as slow again.
+        # At level ``quick``, LLVM's default instruction selection for ARM is slower by half than
+        # this one.
         llvm.set_option("", "-global-isel=0")
     return Target(triple, llvm.get_host_cpu_name(), features.flatten())
 
@@ -60,8 +62,8 @@ def chunk_size(target: "Target", width: int) -> int:
 
     Notes
     -----
-    Windows requires a call of its own library before a function uses more than 4096 bytes of
-    stack. Functions for Windows are small enough to use less.
+    A function that uses more than 4096 bytes of stack must first call a library of Windows.
+    Functions for Windows are so small that they use less.
     """
     return max(1, WINDOWS_OPERATIONS // width) if "windows" in target.triple else PIECE_OPERATIONS
 
@@ -90,7 +92,8 @@ def machine(target: "Target", effort: int) -> llvm.TargetMachine:
         cpu=target.cpu,
         features=target.features,
         opt=effort,
-        # Otherwise code for Windows needs a table of addresses that does not exist here.
+        # Without this setting, code for Windows refers to a table of addresses that does not exist
+        # here.
         reloc="static" if target.triple.startswith("x86_64") else "default",
         codemodel="jitdefault",
     )
@@ -179,7 +182,8 @@ class MachineCode:
         self._engine = load_object(code)
         self.address: int = self._engine.get_function_address(signature.entry)
         self.table_address: int = self._engine.get_function_address(signature.table_entry)
-        # One argument, since through ctypes each costs more than most functions of a small arm.
+        # The functions take one argument, since passing an argument through ctypes takes longer
+        # than most functions of a small arm.
         self.by_table = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.table_address)
         self.mine = threading.local()
 
@@ -198,8 +202,8 @@ class Compiled:
     operations : int
         Number of operations of one evaluation.
     constants : tuple of ndarray
-        The last inputs, which `call` adds: numbers of this function, if functions with other
-        numbers share the machine code.
+        The last inputs, which `call` appends to its arguments. They are parameters of an arm, if
+        arms with other parameters share the machine code.
     """
 
     def __init__(
@@ -228,13 +232,14 @@ class Compiled:
         Parameters
         ----------
         *arrays
-            The inputs, real numbers, each of the shape of its port; with several lanes, one more
-            axis of `width` at the end.  NaN and infinities are not detected.
+            The inputs, real numbers, each with the shape of its `Port`; with several lanes, with an
+            additional last axis of length `width`. NaN and infinities are not detected.
 
         Returns
         -------
         tuple of ndarray
-            The outputs, shaped likewise, new arrays. Threads may call at the same time.
+            The outputs as new arrays, shaped like inputs. Several threads may call the function at
+            once.
         """
         try:
             buffers: _CallBuffers = self._mine.buffers
@@ -251,7 +256,7 @@ def real_numbers(name: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray
         return value
     try:
         numbers = np.asarray(value)
-    except Exception:  # rows of unequal length, symbols, errors of foreign objects
+    except Exception:  # unequal rows, symbols, errors of foreign objects
         numbers = np.asarray(None)
     has_masked = isinstance(value, np.ma.MaskedArray) and np.any(value.mask)
     if numbers.dtype.kind not in "fiub" or has_masked:
@@ -305,7 +310,7 @@ class _CallBuffers:
 
 
 class Interpreted(Compiled):
-    """A traced function evaluated by CasADi that compiled loops call like machine code."""
+    """A traced function that CasADi evaluates, and that compiled loops call like machine code."""
 
     def __init__(self, function: ca.Function) -> None:
         self.inputs = tuple(
@@ -315,7 +320,7 @@ class Interpreted(Compiled):
             Port(function.name_out(i), *function.size_out(i)) for i in range(function.n_out())
         )
         self.constants, self.width, self.work_size = (), 1, 0
-        # Machine code shares a few more subexpressions.
+        # Machine code has slightly fewer operations, since it shares more subexpressions.
         self.operations = function.n_instructions() - function.nnz_in() - function.nnz_out()
         # CasADi stores matrices column by column.
         arguments = [ca.SX.sym(port.name, port.columns, port.rows) for port in self.inputs]
@@ -337,7 +342,7 @@ class Interpreted(Compiled):
 
     def _bind(self, pointers: tuple[int, ...]) -> tuple[Callable[[], None], Any]:
         """Return a function of arrays at given addresses, and the objects to keep alive."""
-        buffer: Any  # CasADi's types ask for sizes too, which memory views have
+        buffer: Any  # memory views supply the sizes that CasADi's types require
         buffer, evaluate = self._function.buffer()
         ports = (*self.inputs, *self.outputs)
         arrays = [

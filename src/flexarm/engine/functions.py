@@ -33,7 +33,7 @@ from flexarm.errors import FlexarmError
 
 _MATRICES = (casadi.SX, casadi.DM, float, int)
 PACKAGE = Path(__file__).parents[1]
-# Machine code in this process by cache key, as long as other objects refer to it.
+# Machine code in this process by cache key; entries vanish when no other object refers to them.
 _LOADED = WeakValueDictionary[str, MachineCode]()
 
 
@@ -52,10 +52,10 @@ def trace(
     name
         Name of the result: letters, digits and single underscores.
     function
-        Takes one `SX` per input and returns one, or a sequence of them.
+        Takes one `SX` per input and returns one `SX` or a sequence of `SX`.
     inputs
-        Name and size of each input, in order: a length, or rows and columns. A parameter that
-        stays symbolic is one more input.
+        Name and size of each input, in order: a length, or rows and columns. A parameter that stays
+        symbolic is an additional input.
     outputs
         Name of each output, in order.
 
@@ -105,9 +105,9 @@ def jacobian(function: casadi.Function, *, of: str, by: Sequence[str]) -> casadi
     Returns
     -------
     casadi.Function
-        With the same inputs. Its outputs are the output itself, with which the derivatives have
-        most of their operations in common, then one matrix for each name in `by`, called
-        `d_OF_d_BY`: rows are the elements of the output, columns those of the input.
+        A function of the same inputs. Its first output is the output ``of`` itself, which has most
+        operations in common with the derivatives. Then follows one matrix for each name in `by`,
+        called `d_OF_d_BY`: rows are the elements of the output, columns those of the input.
     """
     for kind, requested, available in (
         ("output", [of], function.name_out()),
@@ -166,8 +166,8 @@ def compile_recipe(
     Parameters
     ----------
     recipe
-        A text that determines the function: two calls with the same recipe, in the same version
-        of flexarm's source, must be about the same function.
+        A text that determines the function: in one version of flexarm's source, calls with equal
+        recipes must request the same function.
     make
         Builds the stream of operations.
     level, width, cache
@@ -294,7 +294,7 @@ def _stream_key(stream: Stream, level: Level, width: int) -> str:
 def source_version(folder: Path) -> str:
     """Return a checksum of all Python files in a folder."""
     sha = hashlib.sha256()
-    for place, folders, files in os.walk(folder):  # text, not Path: there are hundreds
+    for place, folders, files in os.walk(folder):  # texts are faster than hundreds of Path objects
         folders[:] = sorted(name_ for name_ in folders if name_ != "__pycache__")
         for name in sorted(name_ for name_ in files if name_.endswith(".py")):
             path = f"{place}/{name}"

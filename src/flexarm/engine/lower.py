@@ -1,4 +1,4 @@
-"""Conversion of a CasADi function to a stream: no duplicates, signs folded, no unused values."""
+"""Conversion of a CasADi function to a stream without duplicates, negations and unused values."""
 
 import math
 import struct
@@ -28,7 +28,7 @@ def lower(function: casadi.Function) -> Stream:
     Parameters
     ----------
     function
-        A function of `SX` symbols without free ones; every operation a scalar one.
+        A function of `SX` symbols without free symbols, in which every operation is scalar.
 
     Returns
     -------
@@ -152,15 +152,16 @@ def _share_reciprocals(
 
     Notes
     -----
-    CasADi turns (1/d)*x into x/d whatever the author wrote. A division takes as long as several
-    multiplications; a single division by d is unchanged, since it is one operation, rounded once.
+    CasADi converts (1/d)*x to x/d, even if the author wrote the former. A division takes as long as
+    several multiplications; a single division by d is unchanged, since it is one operation, rounded
+    once.
     """
     rebuilt = _LoweredValues()
     references: list[int] = []
     for k, (op, a, b) in enumerate(values.defined):
         if not is_needed[k]:
             references.append(-1)
-        elif op == "mul":  # most are products and sums
+        elif op == "mul":  # most operations are products or sums
             references.append(rebuilt.multiply(references[a], references[b]))
         elif op == "add":
             references.append(rebuilt.add(references[a], references[b]))
@@ -225,9 +226,9 @@ class _LoweredValues:
         self.constants: list[float] = []
         self._numbers: dict[int, float] = {}  # constants by index of the value
         self._known: dict[tuple[str, int, int], int] = {}
-        self._constant: dict[int, tuple[int, int]] = {}  # constant's bits and value, by group
+        self._constant: dict[int, tuple[int, int]] = {}  # bits and value of a constant, by group
         self.one = self._plain_constant(1.0)
-        self._plain_constant(2.0)  # so that constants within rounding of 2 become 2
+        self._plain_constant(2.0)  # constants within rounding of 2 then become 2
 
     def define(self, op: str, a: int, b: int = -1) -> int:
         """Return the index of the value of an operation; define the value if it is new."""
@@ -262,7 +263,7 @@ class _LoweredValues:
         return value
 
     def number(self, reference: int) -> float | None:
-        """Return the number that a reference stands for; None for other than constants."""
+        """Return the number to which a reference refers; None if the value is no constant."""
         if reference >= 0:
             return self._numbers.get(reference)
         number = self._numbers.get(~reference)
@@ -321,7 +322,7 @@ class _LoweredValues:
     def add(self, a: int, b: int) -> int:
         """Return the reference of a + b as a sum or difference of unsigned values."""
         p, q = a if a >= 0 else ~a, b if b >= 0 else ~b
-        if p in self._numbers or q in self._numbers:  # few are
+        if p in self._numbers or q in self._numbers:  # few operands are constants
             x, y = self.number(a), self.number(b)
             if x is not None and y is not None:
                 return self.constant(x + y)
@@ -329,7 +330,7 @@ class _LoweredValues:
                 return b
             if y == 0.0:
                 return a
-        # (c + d) - c is d.
+        # Simplify (c + d) - c to d.
         for term, value, negated_other in ((a, p, ~b), (b, q, ~a)):
             op, c, d = self.defined[value]
             if op == "add" or op == "sub":
@@ -355,7 +356,7 @@ class _LoweredValues:
         """Return the reference of a * b as a product of unsigned values."""
         p, q = a if a >= 0 else ~a, b if b >= 0 else ~b
         product = -1
-        if p in self._numbers or q in self._numbers:  # few are
+        if p in self._numbers or q in self._numbers:  # few operands are constants
             x, y = self.number(a), self.number(b)
             if x is not None and y is not None:
                 return self.constant(x * y)

@@ -1,4 +1,4 @@
-"""Symbols in place of an object's numbers, so that one trace serves other values too.
+"""Symbols in place of an object's numbers, so that one trace is valid for other numbers too.
 
 Objects share traced equations if they differ only in their numbers, and if the same numbers are 0,
 1 or -1 and the same numbers are equal or opposite: such objects have the same `Pattern`.
@@ -156,10 +156,10 @@ class Pattern:
     object.
     """
 
-    constant: Array  # (n,), NaN where a symbol stands
-    symbol: Ints  # index of the symbol of each number, (n,); -1 of a constant
+    constant: Array  # value of each constant, (n,); NaN for a number with a symbol
+    symbol: Ints  # index of each number's symbol, (n,); -1 for a constant
     sign: Array  # sign of each number relative to its symbol, (n,)
-    first: Ints  # the number that each symbol stands for, (k,)
+    first: Ints  # index of the number that each symbol represents, (k,)
     zero: NDArray[np.bool_]  # whether a number with a symbol may be 0, (n,)
 
     @classmethod
@@ -188,7 +188,7 @@ class Pattern:
             new_group = (np.diff(group[order]) != 0) | rises
             group = np.empty_like(group)
             group[order] = np.concatenate([[0], np.cumsum(new_group)])[: len(order)]
-        # Symbols in the order in which their numbers come first.
+        # Symbols are ordered by the first number that each represents.
         _, first, index = np.unique(group, return_index=True, return_inverse=True)
         rank = np.argsort(np.argsort(first))
         symbol, signs = np.full(len(value), -1), np.ones(len(value))

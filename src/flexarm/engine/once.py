@@ -23,7 +23,7 @@ def once(owner: object, kind: Hashable, symbols: Sequence[Any], make: Callable[[
     kind
         Key that distinguishes the results of one owner.
     symbols
-        Symbols on which the result depends; with numbers among them nothing is cached.
+        Symbols on which the result depends. If one of them is a number, the result is not cached.
     make
         Function that traces the result, which must not be changed either.
     """
@@ -31,7 +31,7 @@ def once(owner: object, kind: Hashable, symbols: Sequence[Any], make: Callable[[
         return make()
     memory: dict[int, dict[Any, Any]] = _mine.__dict__.setdefault("memory", {})
     results = memory.pop(id(owner), {"owner": owner})
-    memory[id(owner)] = results  # moved to the end: the most recent owner
+    memory[id(owner)] = results  # the end of the dict: the latest owner
     if len(memory) > EXPRESSION_OWNERS:
         del memory[next(iter(memory))]
     key = (kind, *map(_nodes, symbols))

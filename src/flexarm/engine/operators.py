@@ -1,7 +1,7 @@
 """Faster operators of CasADi symbols while an equation is traced.
 
-For each operation CasADi's Python layer tries its signatures in turn, those for numbers first,
-which takes ten times as long as the operation itself.  `SX.binary`, for sums, products, quotients
+For each operation, CasADi's Python layer tries all signatures in turn, first those for numbers.
+This takes ten times as long as the operation itself.  `SX.binary`, for sums, products, quotients
 and powers, has a single signature; for all other functions CasADi detects immediately that a symbol
 is no number, no array of numbers and no sequence.
 """
@@ -24,16 +24,17 @@ _NUMBERS = (float, int)
 _PLAIN = (SX, float, int)
 _lock = Lock()
 _users = 0
-_collected = True  # whether Python collected garbage before
+_collected = True  # whether garbage collection was on before
 
 
 @contextmanager
 def direct_operators() -> Iterator[None]:
     """Speed up + - * / ** of an `SX` with an `SX` or a number within a ``with`` block.
 
-    The same expression nodes result. Other functions search for a signature half as long, since an
-    `SX` immediately reports that it has no numbers. Garbage collection pauses: among some ten
-    thousand expressions, none of which is garbage yet, it takes a tenth of the time.
+    The resulting expression nodes are the same as without the speed-up. Other functions search for
+    a signature half as long, since an `SX` immediately reports that it has no numbers. Garbage
+    collection is paused, since it would take a tenth of the time and find nothing among some ten
+    thousand expressions in use.
     """
     _count(1)
     try:

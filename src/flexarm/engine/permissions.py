@@ -13,7 +13,7 @@ from flexarm.engine.constants import MOST_SYMBOLIC_LINKS
 from flexarm.errors import FlexarmError
 
 OTHERS = stat.S_IWGRP | stat.S_IWOTH
-# Do not follow a link or wait for the other end of a pipe.
+# Flags that prevent following a link and waiting for the other end of a pipe.
 READING = (
     os.O_RDONLY
     | getattr(os, "O_NOFOLLOW", 0)
@@ -84,7 +84,7 @@ def _parts(path: str) -> list[str]:
 
 
 def _check_holder(name: str, status: os.stat_result) -> None:
-    """Raise an error if another user than root could rename files in a folder, or move a link."""
+    """Raise an error if a user other than root could rename files in a folder, or move a link."""
     mode = status.st_mode
     if status.st_uid not in (0, os.geteuid()):
         raise PermissionError(f"'{name}' belongs to user {status.st_uid}")
@@ -96,7 +96,7 @@ def _check_holder(name: str, status: os.stat_result) -> None:
 
 
 def _is_own_group(group: int) -> bool:
-    """Return whether a group is the user's private one: same number, no other members."""
+    """Return whether a group is private to the user: same number, no other members."""
     import grp
     import pwd
 

@@ -62,7 +62,7 @@ def split(stream: Stream, numbers: str) -> tuple[Stream, Stream]:
 
 
 def settled(stream: Stream, values_by_input: Mapping[int, NDArray[np.float64]]) -> Stream:
-    """Return the stream with those inputs replaced by constants whose values are known, by index.
+    """Return the stream with inputs of known values, given by index, replaced by constants.
 
     Equal numbers become one constant.
     """
@@ -85,7 +85,7 @@ def settled(stream: Stream, values_by_input: Mapping[int, NDArray[np.float64]]) 
         else:
             number.append(index_of[constant.hex()])
     number += range(first + len(loads), first + len(loads) + len(stream.operations))
-    number.append(-1)  # for a missing operand
+    number.append(-1)  # entry for a missing operand
     return replace(
         stream,
         constants=tuple(constants),

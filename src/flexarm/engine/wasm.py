@@ -1,8 +1,8 @@
 """Compilation of a stream to a WebAssembly module, for browsers and Node.
 
-LLVM's object file for wasm32 is a module without a section of exported names, which is added here.
-The module imports a memory, a table of functions, which is not used, and the stack pointer, but no
-function; the stack grows towards 0.
+LLVM's object file for wasm32 is a module without a section of exported names; the section is added
+here. The module imports a memory, a table of functions (not used) and the stack pointer, but no
+function. The stack grows towards 0.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ UNDEFINED, EXPLICIT = 0x10, 0x40
 class WasmModule:
     """A function as a WebAssembly module."""
 
-    # The module: imports ``env.__linear_memory``, ``env.__stack_pointer`` and
+    # Binary module, which imports ``env.__linear_memory``, ``env.__stack_pointer`` and
     # ``env.__indirect_function_table``.
     code: bytes
     # Name of the exported function, which takes the addresses of each input, each output and a work
@@ -36,7 +36,7 @@ class WasmModule:
     # the initial stack pointer.
     reserved: int
     work_size: int
-    # inputs, outputs: their names and sizes.
+    # inputs, outputs: names and sizes of the function's inputs and outputs.
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
 
@@ -118,7 +118,7 @@ def _function_numbers(sections: list[tuple[int, bytes]]) -> dict[str, int]:
     for _ in range(count):
         kind = table[offset]
         flags, offset = _read(table, offset + 1)
-        if kind == 1:  # data
+        if kind == 1:  # symbol of data
             size, offset = _read(table, offset)
             offset += size
             if not flags & UNDEFINED:
@@ -126,7 +126,7 @@ def _function_numbers(sections: list[tuple[int, bytes]]) -> dict[str, int]:
                     _, offset = _read(table, offset)
             continue
         index, offset = _read(table, offset)
-        if kind != 3 and (not flags & UNDEFINED or flags & EXPLICIT):  # no section
+        if kind != 3 and (not flags & UNDEFINED or flags & EXPLICIT):  # no section symbol
             size, offset = _read(table, offset)
             if kind == FUNCTION:
                 indices[table[offset : offset + size].decode()] = index
@@ -158,7 +158,8 @@ def _data_size(sections: list[tuple[int, bytes]]) -> int:
             continue
         count, offset = _read(body, 0)
         for _ in range(count):
-            # active in memory 0 at a constant address: flag 0, i32.const, the address, end
+            # A data segment at a constant address of memory 0 begins with flag 0, i32.const,
+            # address, end.
             address, next_offset = _read(body, offset + 2, signed=True)
             size, start = _read(body, next_offset + 1)
             end, offset = max(end, address + size), start + size

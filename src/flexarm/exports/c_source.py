@@ -84,7 +84,8 @@ def c_files(plant: Plant, *, example: bool = False) -> dict[str, str]:
 def template(name: str, words: dict[str, str]) -> str:
     """Return a template of the folder `sources` with its placeholders ``@WORD@`` replaced.
 
-    All are replaced in one pass, so that inserted text that looks like a placeholder is unchanged.
+    Placeholders are replaced in one pass, so that inserted text that looks like a placeholder is
+    unchanged.
     """
     text = importlib.resources.files("flexarm.exports").joinpath(f"sources/{name}").read_text()
     return re.sub(r"@([A-Z]+)@", lambda placeholder: words[placeholder[1]], text)
@@ -120,7 +121,7 @@ def _tables(plant: Plant) -> str:
     name, linear = plant.name, plant.linear()
     largest_step = 6.0 / max(
         plant.task.vibration.largest, 1e-12
-    )  # stable by dop853, however damped
+    )  # dop853 is stable for any damping
     bounds = [np.append(row, number) for row, number, _ in plant.bounds]
     parts = [
         numbers("static const", "start", plant.start),

@@ -215,9 +215,9 @@ def variables(plant: Plant) -> list["FmuVariable"]:
 class FmuVariable:
     """A variable of a functional mock-up unit.
 
-    ``of`` is the value reference of the state of which the variable is the time derivative;
-    ``jumps`` is whether an event may change the state; ``by`` are the value references of the time,
-    states and inputs on which the variable depends.
+    If the variable is the time derivative of a state, ``of`` is the value reference of this state.
+    ``jumps`` is whether an event may change the variable. ``by`` are the value references of the
+    time, states and inputs on which the variable depends.
     """
 
     reference: int
@@ -266,7 +266,8 @@ def description_2(
     """
     attributes = {"guid": token, "numberOfEventIndicators": str(len(plant.indicators))}
     root = _root(plant, "2.0", attributes)
-    # Time is optional, and one importer would require a start value.
+    # The time variable is omitted: it is optional, and one importer would require a start value for
+    # it.
     declared_variables = declared_variables[1:]
     for kind, extra in (("ModelExchange", {}), ("CoSimulation", _VARIABLE_STEP)):
         capabilities = {

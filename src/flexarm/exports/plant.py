@@ -56,7 +56,7 @@ MACROS = """
     cdecl complex far hpux i386 imaginary interface linux m68k math_errhandling mips near noreturn
     pascal sparc stderr stdin stdout sun unix vax
 """
-# Headers of C, which a file of the same name would hide, and devices of Windows.
+# Names of C headers, which a file of the same name would hide, and of Windows devices.
 FILES = """
     assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign
     stdarg stdatomic stdbit stdbool stdckdint stddef stdint stdio stdlib stdnoreturn string
@@ -64,7 +64,7 @@ FILES = """
     aux con nul prn com0 com1 com2 com3 com4 com5 com6 com7 com8 com9 lpt0 lpt1 lpt2 lpt3 lpt4 lpt5
     lpt6 lpt7 lpt8 lpt9
 """
-OWN = "equations example unit fmi2 fmi3 kernel"  # other files, and printed kernels' prefix
+OWN = "equations example unit fmi2 fmi3 kernel"  # names of other files, and prefix of kernels
 CASADI = "null jac hess"  # names that no function of CasADi may have
 TAKEN = frozenset(" ".join((KEYWORDS, MACROS, FILES, OWN, CASADI)).split())
 
@@ -99,7 +99,7 @@ def plant(arm: Arm) -> "Plant":
         raise _refused(model, unsupported, "only flexarm's own integration can handle")
     state = hybrid.first(arm.start)
     initial = hybrid.discrete
-    hybrid.discrete = replace(initial, closed={})  # equations in which no joint is locked
+    hybrid.discrete = replace(initial, closed={})  # with all joints unlocked
     times = np.array([0.0, INSTANT_RUN])
     task = phase_problem(hybrid, state, times)
     hybrid.discrete = initial
@@ -252,7 +252,7 @@ class Plant:
         bounds = []
         for limit in _run_bounds(model, self.task.start.q):
             if limit.row[list(model.prescribed)].any():
-                continue  # depends on time alone: see `_ends`
+                continue  # depends on time only: `_ends` returns it
             row = np.concatenate([limit.row[columns], np.zeros(len(self._drive_states))])
             for sign, bound in ((1.0, -limit.low), (-1.0, limit.high)):
                 if np.isfinite(bound):

@@ -33,7 +33,7 @@ class Switches:
     began: DiscreteState  # discrete state at the start, such as locked joints
     holders: tuple[StickSlip, ...] = ()  # brakes and dry friction
     events: tuple[Event, ...] = ()  # events of the model file, and further end events
-    # Event functions: those of events, then those at corners of the equations.
+    # Event functions of events, then event functions at corners of the equations.
     looks: tuple[EventFunction, ...] = ()
     # sampled, memory: sampled servos, and their stored values at the start, by name.
     sampled: tuple[Servoed, ...] = ()

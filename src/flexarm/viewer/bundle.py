@@ -72,7 +72,7 @@ def fill_page(title: str, data: str, *, live: bool = False, runs: bool = False) 
         "packed": _packed("viewer.js"),
         "data": data,
     }
-    # In one pass, so that fields in the data are not replaced.
+    # All fields are replaced in one pass, so that texts in the data that look like fields are kept.
     return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], built("page.html"))
 
 

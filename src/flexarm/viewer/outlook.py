@@ -174,7 +174,8 @@ def _corner(normal: Array, up: Array) -> Array:
 def _front(normal: Array, up: Array) -> Array:
     """Return a plane's unit normal, pointing to the side from which it is viewed.
 
-    For a level plane it points upwards; else the x axis, or the y axis, points to the right.
+    For a level plane the normal points upwards. Otherwise its side is chosen so that the x axis, or
+    the y axis, points to the right.
     """
     size = np.linalg.norm(normal)
     normal = normal / size if size > 1e-9 else _level_axes(up)[1]

@@ -45,8 +45,8 @@ class Panel:
     key: str  # name for the page's script
     title: str
     unit: str
-    shown: bool  # whether it is open at first
-    curves: Mapping[str, Array]  # values (T,) in its unit, by the names of the curves
+    shown: bool  # whether the panel is open at first
+    curves: Mapping[str, Array]  # values (T,) in the panel's unit, by name of the curve
 
 
 def page_samples(run: RunData) -> tuple[RunData, str]:
@@ -179,7 +179,7 @@ def _visible(curves: dict[str, Array]) -> dict[str, Array]:
 def _energies(run: RunData) -> dict[str, Array]:
     """Return curves, by name, of kinetic, elastic and gravitational energy, work and balance error.
 
-    The gravitational energy is relative to its start.
+    The gravitational energy is relative to its value at the start.
     """
     curves = dict(zip(ENERGIES[:2], run.energy.T, strict=False))
     if np.any(run.model.gravity):

@@ -243,7 +243,7 @@ def _body(model: Model, body: ReducedBody, column: int, arrays: Arrays) -> dict[
         "column": column,
         "count": len(body.names),
         "sliding": False,
-        "rigidPieces": True,  # it has no curvature to colour
+        "rigidPieces": True,  # has no curvature to colour
         "turned": arrays.add(rotations),
         "stretch": arrays.add(np.zeros((STATIONS, len(body.names)))),
         "bend": arrays.add(np.zeros((STATIONS, 2, len(body.names)))),
@@ -307,9 +307,9 @@ def _tapered(span: Span, part: LinkModel, arrays: Arrays) -> dict[str, Any]:
 
     Notes
     -----
-    A table has no outline. Drawn is the solid ellipse of the same radii of gyration, whose axes
-    are 4 times the radii: sqrt(EI/EA), else sqrt(J/m). Without EA and J, sqrt(EI/m) has the right
-    proportions along the link, but an unknown factor sqrt(E/density).
+    A table has no outline. The page draws the solid ellipse with the same radii of gyration, whose
+    axes are 4 times the radii. The radii are sqrt(EI/EA), or sqrt(J/m) without EA. Without EA and
+    J, sqrt(EI/m) has the right proportions along the link, but an unknown factor sqrt(E/density).
     """
     points = np.linspace(0.0, part.length, STATIONS if part.flexible else 2)
     root_length = 0.0 if part.link.root_piece is None else part.link.root_piece.length

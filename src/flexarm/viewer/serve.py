@@ -12,7 +12,7 @@ from flexarm.runs.read import load_run
 from flexarm.viewer.bundle import fill_page, to_json
 from flexarm.viewer.page import file_labels, run_data, title_of
 
-HOST = "127.0.0.1"  # nobody else's machine is served
+HOST = "127.0.0.1"  # requests from this machine only
 WAITING = "waiting"
 HINT = "'flexarm simulate ARM --out FILE' makes it at the end, with --live from the start on"
 
@@ -118,7 +118,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer a request for the page, its data or their version; refuse foreign host names."""
-        # The DNS name of a foreign page may point to this machine; its requests have that name.
+        # The DNS name of a foreign page may point to this machine; requests of such a page contain
+        # that name and are refused.
         hosts = {f"{name}:{self.server.server_port}" for name in (HOST, "localhost")}
         if self.headers.get("Host") not in hosts:
             self.send_error(HTTPStatus.FORBIDDEN)

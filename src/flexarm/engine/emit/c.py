@@ -9,7 +9,7 @@ from flexarm.engine.emit.plan import TURNS, CodeLayout, plan, runs_of_leaves
 from flexarm.engine.emit.sincos import c_sine
 from flexarm.engine.stream import Operation, Port, Stream
 
-# All other operations are functions of math.h with the same names.
+# Operations that are missing here are functions of math.h with the same names.
 WRITTEN = {
     "add": "{} + {}",
     "sub": "{} - {}",
@@ -43,8 +43,8 @@ def emit_c(stream: Stream, *, chunk: int = PIECE_OPERATIONS) -> "CSource":
     Returns
     -------
     CSource
-        The C file, which is complete without its header, and the header, which says how to call
-        the function.
+        The C file, which is complete without its header, and the header, which documents the call
+        of the function.
     """
     layout = plan(stream, chunk=chunk)
     stream = layout.stream

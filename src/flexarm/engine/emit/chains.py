@@ -22,13 +22,13 @@ def chained(stream: Stream) -> Stream:
     Parameters
     ----------
     stream
-        The operations; values computed early come early in sums.
+        The operations. Summands are added in the order in which they are computed.
 
     Returns
     -------
     Stream
-        The same sums with different rounding: x + (a b + c d), a product, a fused multiply-add and
-        a sum, becomes (x + a b) + c d, two fused multiply-adds.
+        The same sums with different rounding. For example x + (a b + c d), which takes a product, a
+        fused multiply-add and a sum, becomes (x + a b) + c d, which takes two fused multiply-adds.
     """
     return _Chains(stream).stream()
 
@@ -45,7 +45,7 @@ class _Chains:
             for value in operands
             if value >= self._first and uses[value] == 1
         }
-        # Sums and products used by a single sum, of which they become part.
+        # Sums and products that only a single sum uses; they become part of this sum.
         self._inner = {value for value in summands if self._operation(value).op in ADDITIONS}
         self._products = {value for value in summands if self._operation(value).op == "mul"}
         self._operations: list[Operation] = []

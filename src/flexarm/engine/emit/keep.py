@@ -1,8 +1,8 @@
 """Selection of the values that a GPU thread stores in memory when registers run out.
 
-Left to NVIDIA's driver, such values of large arms go through the memory of the whole GPU, twice as
-often as necessary.  Near memory, shared by the threads of a block, is almost as fast as registers
-and as large as all registers of the block.
+NVIDIA's driver would store such values of large arms in the memory of the whole GPU, twice as often
+as necessary. Near memory, which the threads of a block share, is almost as fast as registers and as
+large as all registers of the block.
 """
 
 import struct
@@ -24,9 +24,9 @@ from flexarm.engine.stream import Stream
 
 Memory = Literal["near", "far", "input", "table"]
 
-MEMORIES = {"near": 3, "far": 5}  # as NVIDIA numbers them
-CONSTANT = 4  # likewise: memory for reads of one address by all threads
-NEAR = "flexarm_near"  # to be defined by the program: returns the address of a thread's near memory
+MEMORIES = {"near": 3, "far": 5}  # by NVIDIA's numbers
+CONSTANT = 4  # by NVIDIA's numbers: memory from which all threads read one address
+NEAR = "flexarm_near"  # function of the program: address of a thread's near memory
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class ThreadMemory:
     near: int  # doubles per thread in the shared memory of the block
     registers: int = 104  # values in registers at once; the driver needs some registers itself
     ahead: int = 100  # operations between the load of a value from far memory and its use
-    # Whether constants come from a table that the threads of a block share: one instruction loads
-    # two constants, whereas in code a constant takes two instructions.
+    # Whether constants are loaded from a table that the threads of a block share. One instruction
+    # loads two constants from the table, whereas a constant in the code takes two instructions.
     tabled: bool = False
 
     @property
@@ -79,7 +79,8 @@ class Moves:
 
     loads: defaultdict[int, list[Move]] = field(default_factory=lambda: defaultdict(list))
     stores: defaultdict[int, list[Move]] = field(default_factory=lambda: defaultdict(list))
-    # near, far: number of places used per thread in shared memory, and in the thread's own memory.
+    # near, far: number of slots used per thread in near (shared) memory and in the thread's own
+    # memory.
     near: int = 0
     far: int = 0
     table: list[float] = field(default_factory=list)  # constants in the order of their loads
@@ -88,15 +89,15 @@ class Moves:
 def moves(stream: Stream, room: ThreadMemory) -> Moves:
     """Return the loads and stores of values that do not fit into the registers.
 
-    The value with the latest next use leaves the registers. Near memory stores the values that
-    would stay in registers if near memory were registers too.
+    The value with the latest next use leaves the registers. Near memory holds those values that
+    would stay in registers if there were as many more registers.
     """
     near = room.near
     if room.tabled:
         near = near_places_left(room.near, len(_RegisterAllocation(stream, room).moves.table))
     while True:
         result = _moves(stream, replace(room, near=near))
-        # With fewer near places more constants may leave the registers and need further places.
+        # With fewer near slots, more constants may leave the registers and need further slots.
         near = near_places_left(room.near, len(result.table))
         if result.near <= near:
             return result
@@ -137,7 +138,7 @@ class _RegisterAllocation:
             self.away[value] = Move(value, "input", value)
         for k in range(len(stream.operations) - 1, -1, -1):
             for value in self._operands(k):
-                self.uses[value].append(k)  # the next one is the last of the list
+                self.uses[value].append(k)  # last entry: next use
         self.constants = [
             [value for value in sorted(self._operands(k)) if value < stream.first_load]
             for k in range(len(stream.operations))

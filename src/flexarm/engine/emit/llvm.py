@@ -31,8 +31,8 @@ class Dialect:
     # Whether products and sums may become fused multiply-adds, rounded once.
     fused: bool = True
     libm: bool = True  # whether the target has a C library; else its functions are emitted
-    # Suffix of LLVM's names of fmin and fmax: "num" for those of the C library, "imum" for a target
-    # that instead has instructions for them, which return NaN if an operand is NaN.
+    # Suffix of LLVM's names of fmin and fmax: "num" for the functions of the C library; "imum" for
+    # targets with instructions for these functions, which return NaN if an operand is NaN.
     extremes: str = "num"
     # On a GPU: registers and memory for values; if None, LLVM or the driver allocates registers.
     room: ThreadMemory | None = None
@@ -169,7 +169,7 @@ def emit_llvm(
     stream
         The operations.
     width
-        Number of lanes: each element of every array is that many doubles side by side.
+        Number of lanes: each element of every array consists of this many adjacent doubles.
     chunk
         Number of operations in an internal function.
     ordered
@@ -185,7 +185,7 @@ def emit_llvm(
         pointers. Arrays need the alignment of a double, no more.
     """
     if width < 1 or width & (width - 1):
-        # LLVM would pad another number of lanes.
+        # LLVM pads vectors whose number of lanes is no power of 2.
         raise FlexarmError(
             f"width: must be a number of SIMD lanes that is a power of two, got {width}"
         )
@@ -285,7 +285,7 @@ class _LlvmFunction:
             arithmetic = self._kit.arithmetic.get(operation.op)
             if arithmetic is None or (thread and operation.op == "div"):
                 self.operate(name, operation)
-            else:  # most are
+            else:  # most operations
                 a, b = self.reference(operation.a), self.reference(operation.b)
                 self._lines.append(f"{name} = {arithmetic} {a}, {b}")
             if value in places:

@@ -15,9 +15,9 @@ from itertools import count
 from flexarm.engine.emit.sincos import ROUNDER
 
 PREFIX = "flexarm.own."
-LN2_HIGH = float.fromhex("0x1.62e42feep-1")  # with 21 bits to spare: times an exponent it is exact
+LN2_HIGH = float.fromhex("0x1.62e42feep-1")  # 21 low bits are 0: exact times an exponent
 LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
-TAKEN = {  # functions of this module that a function calls
+TAKEN = {  # functions of this module that each function calls
     "exp": (),
     "expm1": ("exp",),
     "log": (),
@@ -153,7 +153,7 @@ class _NativeFunction:
         scaled = self._mul(x, 2.0**54)
         y = self._write(f"select i1 {tiny}, double {scaled}, double {x}")
         bits = self._to_bits(y)
-        # the mantissa between the roots of 1/2 and 2
+        # Scale the mantissa to between sqrt(1/2) and sqrt(2).
         shifted = self._whole("sub", bits, _bits(math.sqrt(0.5)))
         n = self._whole("ashr", shifted, 52)
         mantissa = self._to_real(self._whole("sub", bits, self._whole("shl", n, 52)))
@@ -269,7 +269,7 @@ class _NativeFunction:
         return self._call("log", self._add(x, root))
 
     def atanh(self, x: str) -> str:
-        """Return the size of all complete entries of the cache [bytes]."""
+        """Emit code for the inverse hyperbolic tangent as log1p(2 |x| / (1 - |x|)) / 2."""
         size = self._intrinsic("fabs", x)
         ratio = self._div(self._add(size, size), self._sub(1.0, size))
         return self._intrinsic("copysign", self._mul(self._call("log1p", ratio), 0.5), x)

@@ -29,9 +29,9 @@ def by_liveness(stream: Stream) -> Stream:
 
     Notes
     -----
-    Values that do not fit the registers are stored and loaded again, and fetching these
-    instructions limits the speed of large arms. A greedy pass from the results to the inputs next
-    selects the operation that adds the fewest live values.
+    Values that do not fit into registers are stored and loaded again, and the fetching of these
+    instructions limits the speed of large arms. A greedy pass from the results back to the inputs
+    always selects the operation that adds the fewest live values.
     """
     first = stream.first_operation
     partner = _partners(stream)
@@ -76,9 +76,9 @@ def belong_together(stream: Stream, k: int) -> bool:
 
 
 def _partners(stream: Stream) -> dict[int, int]:
-    """Return j by k, for operations k whose operation j must come directly before."""
+    """Return, by index of an operation, the index of the operation that must directly precede."""
     first = stream.first_operation
-    uses = [0] * (first + len(stream.operations) + 1)  # the last for a missing operand
+    uses = [0] * (first + len(stream.operations) + 1)  # last entry: missing operand
     for _, a, b in stream.operations:
         uses[a] += 1
         uses[b] += 1
@@ -144,7 +144,8 @@ def plan(stream: Stream, *, chunk: int = PIECE_OPERATIONS, ordered: bool = True)
         The operations.
     chunk
         Largest number of operations in a piece.  Compile time is linear in the number of operations
-        as long as the pieces are small; below about 300 loads and stores between pieces cost time.
+        as long as the pieces are small; below about 300 operations, loads and stores between the
+        pieces take noticeable time.
     ordered
         Whether to reorder the operations by `by_liveness` first.
 

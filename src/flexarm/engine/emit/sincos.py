@@ -21,7 +21,7 @@ from flexarm.engine.constants import LARGEST_ANGLE, LARGEST_ANGLE_ALONE
 from flexarm.engine.emit.llvm_text import number, per_lane, vector
 
 NAME = "flexarm.sincos"
-ROUNDER = 1.5 * 2.0**52  # adding it leaves an integer in the low bits of a double
+ROUNDER = 1.5 * 2.0**52  # x + ROUNDER has the rounded x in its low bits
 HALF_PI = tuple(
     map(float.fromhex, ("0x1.921fb544p+0", "0x1.0b4611a6p-34", "0x1.3198a2e037073p-69"))
 )
@@ -236,7 +236,7 @@ def _polynomial(name: str, coefficients: tuple[float, ...], real: str, width: in
 
 
 def _turn(real: str, whole: str, truth: str, width: int) -> str:
-    """Return LLVM lines that convert sine and cosine of the remainder to the angle's."""
+    """Return LLVM lines that convert sine and cosine of the remainder to those of the angle."""
 
     def each(value: int) -> str:
         return _each(value, width)

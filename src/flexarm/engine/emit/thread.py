@@ -7,11 +7,12 @@ from flexarm.engine.emit.keep import CONSTANT, MEMORIES, Move, ThreadMemory, mov
 from flexarm.engine.emit.llvm_text import number
 from flexarm.engine.stream import Stream
 
-FILL = "flexarm_fill"  # function that fills the tables of constants, to be called first
+FILL = "flexarm_fill"  # function that fills the tables of constants; must be called first
 NEAR, OWN = (f"ptr addrspace({MEMORIES[name]})" for name in ("near", "far"))
 PAIR = "<2 x double>"
-# 1/x, accurate to 2 units in the last place, without branches.  For 0, NaN and magnitudes beyond
-# 1e+-307 the result is the hardware approximation, the same as of a division: infinity, NaN or 0.
+# 1/x, accurate to 2 units in the last place, without branches.  For 0, NaN and magnitudes above
+# 1e307 or below 1e-307, the result is the hardware's approximation, which equals that of a
+# division: infinity, NaN or 0.
 RECIPROCAL = """declare double @llvm.nvvm.rcp.approx.ftz.d(double)
 declare double @llvm.fmuladd.f64(double, double, double)
 define internal double @flexarm.reciprocal(double %x) alwaysinline nounwind {

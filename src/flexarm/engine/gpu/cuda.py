@@ -98,7 +98,7 @@ class Gpu:
         text = ctypes.c_char_p()
         self._library.cuGetErrorString(code, ctypes.byref(text))
         words = (text.value or b"an unknown error").decode() + f" (error {code})"
-        # A launch too allocates memory, for the values of all threads outside of registers.
+        # A launch allocates memory too, for the values of all threads that are not in registers.
         advice = ". End other programs that use the GPU's memory." if code == OUT_OF_MEMORY else ""
         return words + advice
 
@@ -217,7 +217,7 @@ class GpuMemory:
         assert rows.flags.c_contiguous
         gpu_address, host = int(self.address.value) + 8 * first, rows.ctypes.data
         width = 8 * rows.shape[1]
-        if len(rows) == 1 or 8 * stride == width:  # one piece
+        if len(rows) == 1 or 8 * stride == width:  # rows are contiguous
             target, size = ctypes.c_uint64(gpu_address), ctypes.c_size_t(rows.nbytes)
             if rows.size and to_gpu:
                 gpu().call("cuMemcpyHtoD_v2", target, ctypes.c_void_p(host), size)

@@ -53,7 +53,8 @@ _python.PyCapsule_IsValid.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
 _python.PyCapsule_GetPointer.restype = ctypes.c_void_p
 _python.PyCapsule_GetPointer.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
 
-# Objects that must stay alive until another package releases an array, by structure address.
+# Objects that must stay alive until another package releases an array, by address of its DLPack
+# structure.
 _lent: dict[int, tuple[Any, ...]] = {}
 
 
@@ -112,7 +113,7 @@ class DeviceArray:
     ) -> Any:
         """Return a DLPack capsule for use of the array in place.
 
-        No operation on the array is pending.
+        Consumers need not wait, since no operation on the array is pending.
         """
         if copy:
             raise BufferError("copy=True cannot be used, since the array is shared in place")

@@ -13,7 +13,7 @@ from flexarm.engine.compile import Target
 from flexarm.engine.constants import WARP
 
 GROUP = WARP
-# Supported by all drivers since CUDA 11 and all GPUs since Volta.
+# All drivers since CUDA 11 and all GPUs since Volta support this target.
 CUDA = Target("nvptx64-nvidia-cuda", "sm_70", "+ptx70")
 
 
@@ -41,7 +41,8 @@ def threads(
     lines
         LLVM lines for the thread's arm, %arm, with index %lane in group %group.
     allocations
-        LLVM lines that allocate memory of the thread, which LLVM replaces by registers only here.
+        LLVM lines that allocate memory of the thread. Only at the start of the kernel can LLVM
+        replace this memory by registers.
     """
     parameters = ", ".join(["i64 %count", *(f"ptr addrspace(1) {name}" for name in pointers)])
     registers = ("ctaid", "ntid", "tid")

@@ -246,12 +246,13 @@ class LiveArm:
     def motion(self) -> tuple[Stream, Stream]:
         """Return two operation streams: terms of the settings alone, and the motion.
 
-        The second computes accelerations (n,), powers (4,) and the rates dx of servo states. Its
-        inputs are q, v, wrench factors w, prescribed accelerations ``prescribed_a``; the inputs u,
-        targets r and states x of its servos, and a factor ``play`` of each input; an effort by
-        ``hand`` [N m], [N] at each driven joint, and target, stiffness and damping of a ``servo``;
-        a ``grip``: Jacobian of the pulled point (3, n), force at q = v = 0 (3,), stiffness and
-        damping of the pull; and the outputs of the first.
+        The second stream computes accelerations (n,), powers (4,) and the rates dx of servo states.
+        Its inputs are q, v, wrench factors w and prescribed accelerations ``prescribed_a``; inputs
+        u, targets r and states x of the model file's servos, and a factor ``play`` of each input;
+        for each driven joint an effort ``hand`` [N m], [N], and target, stiffness and damping of
+        the page's ``servo``; a ``grip``, which consists of the Jacobian of the pulled point (3, n),
+        the force at q = v = 0 (3,), and stiffness and damping of the pull; and the outputs of the
+        first stream.
         """
         n, inputs = self.model.size, len(self.driven)
         sizes = {
@@ -301,7 +302,7 @@ class LiveArm:
                     local = section(model, part, q, fraction * part.length).position
                     position = position + link_frames[link].R_WL @ local
             point = point + weights[k] * position
-        rows = [ca.gradient(point[k], q).T for k in range(3)]  # fewer operations than by columns
+        rows = [ca.gradient(point[k], q).T for k in range(3)]  # takes fewer operations than columns
         outputs = [point, ca.densify(ca.vertcat(*rows))]
         return lower(
             ca.Function("hold", [q, weights, *extra], outputs, ["q", "weights", *names], ["p", "J"])
@@ -356,7 +357,7 @@ class LiveArm:
             self.at(g, OTHER_FACTOR * m),
         )
         pattern = common_pattern([at_settings, *varied])
-        assert pattern is not None  # they differ in these numbers alone
+        assert pattern is not None  # the models differ in these numbers only
         symbolic, _ = opened(at_settings, pattern)
         assert symbolic.symbols is not None
         symbols = {key: ca.SX.sym(key, size) for key, size in sizes.items()}

@@ -245,7 +245,7 @@ class Bounds:
     """Upper bounds of vibration frequencies and decay rates, with servos and a pull.
 
     The bounds hold for any posture. For a mode x of eigenvalue s, s^2 x*M x + s x*D x + x*K x = 0:
-    if it vibrates, |s|^2 is the ratio of its stiffness and its mass, for any damping.
+    if the mode vibrates, |s|^2 is the ratio of modal stiffness and modal mass, for any damping.
 
     Attributes
     ----------
@@ -270,8 +270,8 @@ class Tuning:
     # Integral gain of the servo of each input, effort per position error and second, (inputs,).
     integral: Array
     grip: tuple[float, float]  # stiffness [N/m] and damping [N s/m] of a pull
-    laden: Bounds  # with the file's payload or more
-    unladen: Bounds  # with less
+    laden: Bounds  # with the model file's payload or more
+    unladen: Bounds  # with less than the model file's payload
     lightest: float = 0.0  # least payload that the page allows [kg]
 
     @property
@@ -305,7 +305,8 @@ def tuning(arm: LiveArm, task: InitialValueProblem) -> Tuning:
     integral = _integral_gains(
         M, K + servo_matrices[0], D + servo_matrices[1], rows, INTEGRAL_RATE * rate * servo[:, 1]
     )
-    # The page's servos or those of the file act; steps are short enough for both together.
+    # Either the page's servos or those of the model file act; steps are short enough for both at
+    # once.
     file_stiffness, file_damping = Actuators(arm.programme.servos).stiffness(arm.model)
     total_stiffness = K + servo_matrices[0] + file_stiffness[np.ix_(free, free)]
     jacobians = hold_jacobians(arm, task)[:, :, free]
@@ -348,7 +349,7 @@ def tuning(arm: LiveArm, task: InitialValueProblem) -> Tuning:
     def carrying(mass: float) -> Array:
         return np.asarray(mass_matrix(arm.at(gravity, mass), task.start.q)[np.ix_(free, free)])
 
-    # Without a payload that has all the mass of some motion, the equations would be singular.
+    # If the payload has all the mass of some motion, the equations are singular without it.
     is_massless = undamped(M, carrying(0.0))[0][0] < MASSLESS
     lightest = LEAST_PAYLOAD * payload if is_massless else 0.0
     return Tuning(servo, integral, grip, laden, bounds(carrying(lightest)), lightest)
@@ -457,7 +458,7 @@ class Prepared:
     """A live arm with its initial-value problem and tuning."""
 
     arm: LiveArm
-    task: InitialValueProblem  # its initial-value problem
+    task: InitialValueProblem  # initial-value problem of the arm
     tuned: Tuning  # servo gains and bounds of steps
     left_out: str = ""  # note on shapes that are left out; empty if there are none
 
@@ -474,7 +475,7 @@ def prepare_live(model: Model, *, all_shapes: bool) -> Prepared:
         return prepared
     try:
         reduced = _prepared(_with_fewer_shapes(prepared), plays=prepared.arm.plays)
-    except FlexarmError:  # its start names a shape
+    except FlexarmError:  # the start of the arm refers to a shape
         return prepared
     if reduced.arm.model.size == model.size:
         return prepared
