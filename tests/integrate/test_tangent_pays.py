@@ -76,7 +76,7 @@ def test_slopes_are_those_of_the_force_that_accelerations_require() -> None:
     symbols = [ca.SX.sym(name, size) for name, size in (("t", 1), ("q", n), ("v", n))]
     law = ca.Function("law", symbols, [ca.sin(symbols[1][0]) * symbols[2][:1]])
     both = MotionFunctions(formulation("articulated", model), law)
-    given = {"t": 0.0, "w": np.zeros(0), "prescribed_a": np.zeros(0)}
+    given: dict[str, Any] = {"t": 0.0, "w": np.zeros(0), "prescribed_a": np.zeros(0)}
 
     def found(compiled: Any, **more: Any) -> list[Any]:
         inputs = compiled.inputs[: len(compiled.inputs) - len(compiled.constants)]
