@@ -94,7 +94,8 @@ def check(arm: Arm) -> Report:
         arm.stiffening
         and max(part.modes.stop - part.modes.start for part in model.links) > SEARCHED_AMPLITUDES
     )
-    # Straight links have the same matrices without stiffening, which is much faster.
+    # At straight links stiffening does not change the matrices, and tracing without stiffening is
+    # much faster.
     traced = trace(build(arm, stiffening=False) if large else model)
     linear = linearise_elastic(model, traced, pose)
     links = tuple(_link(model, i, linear, pose) for i in range(len(model.links)))
@@ -165,7 +166,7 @@ def _build(arm: Arm) -> Model:
 
 
 def _within_shapes(model: Model, start: Array) -> Array:
-    """Return the start coordinates (n,), each sliding joint moved into the range of its shapes."""
+    """Return initial coordinates (n,) with sliding joints moved into the range of their shapes."""
     pose = start.copy()
     for index, low, high in model.sliding_ranges:
         pose[index] = np.clip(pose[index], low, high)
@@ -286,7 +287,7 @@ def _step(linear: LinearModel, modes: ElasticModes) -> StepReport | None:
 def costs(model: Model, linear: LinearModel) -> tuple[CostReport, ...]:
     """Estimate the cost of 1 s of a run, with all shapes of the arm and with half of them.
 
-    The second estimate is left out if no link has several shapes.
+    The second estimate is omitted if no link has several shapes.
 
     Parameters
     ----------
@@ -303,7 +304,7 @@ def costs(model: Model, linear: LinearModel) -> tuple[CostReport, ...]:
     try:
         fewer = build(change_arm(model.arm, changed))
         theirs = linearise_elastic(fewer, trace(fewer), start_state(fewer)[0])
-    except (ModelError, ShapeError):  # the file names shapes that it would not have
+    except (ModelError, ShapeError):  # the file uses shapes beyond the half
         return (own,)
     slowest = _slowest(model, linear)
     change = abs(_slowest(fewer, theirs) / slowest - 1) if slowest else 0.0
@@ -377,8 +378,8 @@ def refusal_notices(model: Model) -> Iterator[Notice]:
 def _placed(model: Model, message: str) -> tuple[str, str]:
     """Split an error message into the path in the model file that it is about, and its text.
 
-    The path is found at the beginning of the message, or from the name of a joint, link or body
-    there.
+    The path is read from the beginning of the message, or derived from the name of a joint, link or
+    body at the beginning.
     """
     match = PLACE.match(message)
     if match and match[1].split("[")[0].split(".")[0] in type(model.arm).model_fields:

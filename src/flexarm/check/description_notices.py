@@ -46,7 +46,7 @@ def gravity_notices(arm: Arm) -> Iterator[Notice]:
 
 
 def orbit_notices(arm: Arm) -> Iterator[Notice]:
-    """Yield a notice if the orbit is too fast for any planet, or the base is far from the orbit."""
+    """Yield notices of an orbit faster than at any planet, and of a base far from its orbit."""
     if not isinstance(arm.base, FreeBase) or arm.base.orbit is None:
         return
     orbit, away = arm.base.orbit, math.hypot(*arm.base.position)

@@ -34,7 +34,7 @@ def unexcited(
     model, traced
         The arm, and its forces as `trace` returns them.
     linear
-        Matrices of the arm at the start, as scales.
+        Matrices of the arm at the start, which provide scales of the forces.
     pose
         Coordinates at the start, (n,).
 
@@ -42,13 +42,13 @@ def unexcited(
     -------
     tuple[int, ...]
         Indices of the amplitudes on which inertia, gravity, inputs, wrenches and elasticity exert
-        no force, at random states in which these amplitudes are at rest and all other coordinates
-        that can move do so.
+        no force. Forces are evaluated at random states in which these amplitudes rest at 0 and all
+        other coordinates that can move have random values.
 
     Notes
     -----
-    All joints and a free base count as moving. Forces at random states are exact zeros or rounding
-    where a symmetry forbids them, and far from zero elsewhere.
+    All joints and a free base are assumed to move. Forces that a symmetry excludes are zero up to
+    rounding at random states; all other forces are far from zero.
     """
     still = _candidates(model)
     if not still:

@@ -31,7 +31,7 @@ class HeldInterval:
     end: float  # [s]
     braked: frozenset[str]  # joints whose brakes are closed
     servos: Mapping[str, Servoed]  # servos by joint
-    begins: Mapping[str, float]  # start of the servos' targets by joint [s], 0 if left out
+    begins: Mapping[str, float]  # start of the servos' targets by joint [s]; 0 if absent
 
     @property
     def times(self) -> Array:
@@ -41,7 +41,7 @@ class HeldInterval:
     def follows(self, name: str, q: Array) -> Array:
         """Return the target of a joint's servo, a position or rate, at the sample times, (N,).
 
-        ``q`` has the coordinates at the start of the run.
+        ``q`` contains the coordinates at the start of the run.
         """
         profile, since = self.servos[name].profile(q), self.begins.get(name, 0.0)
         return np.array([evaluate(profile, t - since)[0] for t in self.times.tolist()])
@@ -75,7 +75,7 @@ def held_notices(
 
 
 def _spans(model: Model, start: Array) -> list[HeldInterval]:
-    """Return the intervals between timed events, and a last interval until servo targets stop.
+    """Return the intervals between timed events; the last ends when all servo targets stop.
 
     If a target never stops, the last interval ends 60 s after the target's last breakpoint.
     """
@@ -164,7 +164,7 @@ def _weak(
     places: list[dict[str, Array]],
     start: Array,
 ) -> Iterator[Notice]:
-    """Yield a notice for each joint whose servo limits are too low to carry the weight."""
+    """Yield a notice for each joint whose servo limits are too low to hold the arm's weight."""
     limited = {
         name
         for span in spans
@@ -201,7 +201,7 @@ def _shortages(
     start: Array,
     holding: Callable[[Array], Array],
 ) -> Iterator[tuple[float, str]]:
-    """Yield, per sample time, the effort missing to carry the weight (positive) and a text."""
+    """Yield, for each sample time, the missing holding effort (if positive) and a text."""
     servo, row = span.servos[axis.name], np.zeros(model.size)
     row[[k for k in (axis.index, axis.motor) if k is not None]] = 1.0
     gain = float(row @ input_matrix(model)[:, servo.column])
@@ -230,7 +230,7 @@ def _shortages(
 def _straight(
     model: Model, traced: ca.Function, linear: LinearModel, start: Array
 ) -> Iterator[Notice]:
-    """Yield a notice if links start straight under gravity, with the static tip deflection."""
+    """Yield a notice of the static tip deflection if links start straight under gravity."""
     bends = [k for part in model.links for k in range(part.modes.start, part.modes.stop)]
     all_held = all(axis.prescribed or axis.is_braked or axis.acts.servo for axis in model.axes)
     if model.arm.start != "stated" or not all_held or not bends or np.any(start[bends]):
@@ -269,8 +269,8 @@ def unheld_notices(
 
     Notes
     -----
-    The arm is taken as rigid, with the mass matrix of its start and without gravity; joints with a
-    servo or a closed brake count as held.
+    The arm is assumed rigid, with the constant mass matrix of its initial posture and without
+    gravity. Joints with a servo or a closed brake count as held.
     """
     from scipy.integrate import cumulative_trapezoid  # takes long to import
 

@@ -1,4 +1,4 @@
-"""Modes of single links and of the arm, the rules of their shapes, and notices that follow."""
+"""Modes of links and arm, reasons for the numbers of shape functions, and notices about them."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -62,7 +62,7 @@ def flexible_report(model: Model, index: int, linear: LinearModel, pose: Array) 
     linear
         Matrices of the arm at the start.
     pose
-        Coordinates at the start, (n,), sliding links within the range of their shapes.
+        Initial coordinates, (n,), with sliding links within the range of their shapes.
     """
     arm, part = model.chain, model.links[index]
     body, ends, root = body_of(model, part), loaded_ends(arm, index), hold(arm, index)
@@ -112,9 +112,10 @@ def _own_modes(part: LinkModel, body: StraightBody, damping: Array) -> tuple[Sha
 
 def _mode_shapes(stiffness: Array, mass: Array, *, measured: bool) -> Array:
     """Return the mode shapes of a link in its amplitudes, (m, k), one per column, slowest first."""
-    if measured:  # shapes have mass, and may have no stiffness
+    if measured:  # measured shapes always have mass, but may have no stiffness
         return undamped(mass, stiffness)[1]
-    # A twist that rotates only bodies on other links has no mass here and is no mode of this link.
+    # A twist that rotates nothing but bodies on other links has no inertia in this link's own mass
+    # matrix, and is therefore no mode of the link.
     flexibility, vectors = undamped(stiffness, mass)
     significant = flexibility > DIGITS * flexibility.max()
     return vectors[:, significant][:, ::-1]
@@ -181,7 +182,7 @@ def why_count(arm: Arm, index: int, motion: BeamDirection) -> str:
 
 
 def _of_arm(arm: Arm, motion: BeamDirection, count: int) -> str:
-    """Return text that explains how the modes of the arm were chosen as shapes."""
+    """Return text that explains which modes of the arm were chosen as shape functions."""
     with_held = (
         "; including modes with driven joints held" if includes_locked_modes(arm, count) else ""
     )
@@ -209,7 +210,7 @@ def _counted(choice: Counted, motion: BeamDirection, count: int) -> str:
 def arm_damping_notice(model: Model, locked: LinearModel, pose: Array) -> Iterator[Notice]:
     """Yield a notice if the arm's slowest mode is damped much less than the link it strains most.
 
-    ``locked`` has the arm's matrices at ``pose``, with driven joints locked.
+    ``locked`` contains the arm's matrices at coordinates ``pose``, with driven joints locked.
     """
     places = {name: k for k, name in enumerate(locked.names)}
     rows = {
@@ -254,13 +255,15 @@ def _strained_most(
 ) -> tuple[float, str]:
     """Return the damping ratio and name of the clamped-link mode that dominates a deformation.
 
-    ``moved`` has the link's amplitudes, ``stiffness`` their stiffness matrix.
+    ``moved`` contains the link's amplitudes in the deformation, ``stiffness`` their stiffness
+    matrix.
     """
     part = model.links[index]
     if not any(part.link.damping_ratios):
         return 0.0, ""
-    # With mass M and modes Phi of frequencies w, K = M Phi w^2 Phi' M; a ratio of 1/2 for all of
-    # them gives D = M Phi w Phi' M.
+    # A link with mass matrix M and mode shapes Phi of frequencies w has the stiffness matrix K = M
+    # Phi w^2 Phi' M. A damping ratio of 1/2 for all modes gives the damping matrix D = M Phi w Phi'
+    # M.
     try:
         speeds, modes = undamped(_ratio_damping(model, index, pose, 0.5), stiffness)
     except np.linalg.LinAlgError:  # a mode without strain has no ratio
@@ -287,7 +290,7 @@ def _ratio_damping(model: Model, index: int, pose: Array, ratio: float | None = 
 
 
 def _more_damping(arm: Arm, link_ratio: float, more: float, mode: str) -> str:
-    """Return a remedy as text: the damping ratios to enter in the model file for the links."""
+    """Return a remedy as text: the damping ratios that the links need in the model file."""
     see = "'flexarm modes' prints the damping of each mode of the arm"
     by_mode = f"'damping: {{{mode}: {more * link_ratio:.2g}}}'"
     by_name = [isinstance(link.damping, dict) for link in arm.links]
@@ -414,7 +417,7 @@ def unstable_notice(modes: ElasticModes) -> Iterator[Notice]:
 def step_notices(
     model: Model, linear: LinearModel, modes: ElasticModes, step: StepReport | None
 ) -> Iterator[Notice]:
-    """Yield notices if damping or stretch modes force steps much smaller than bending needs."""
+    """Yield notices if damping or stretch require much smaller steps than bending does."""
     if step is None or not len(modes.frequencies):
         return
     highest = float(modes.frequencies[-1])

@@ -25,16 +25,16 @@ class Notice:
         ``warning``: likely a mistake, or a model outside its range of validity; ``note``: correct
         but unusual.
     code
-        Name of the check, the same in every version.
+        Name of the check, which does not change between versions.
     place
-        Place in the model file, such as ``links[1].section``, counting from 1.
+        Path in the model file, such as ``links[1].section``, with indices from 1.
     message
         The fact, with numbers.
     remedy
         What to do about it.
     line
-        Line of the place in the model file, or of its nearest parent there, if `flexarm check` read
-        the arm from one.
+        Line number of ``place``, or of its nearest parent, in the model file; None if the arm was
+        not read from a file.
     """
 
     severity: Severity
@@ -59,9 +59,9 @@ class JointReport:
 
     name: str
     kind: str
-    on: str  # the link that carries it, as ' on boom at 0.5'; empty at the tip of the link before
+    on: str  # link that carries the joint, as ' on boom at 0.5'; empty at the previous tip
     axis: Vector | None  # in the joint's frame, unit length; None for a rigid attachment
-    turns: bool  # whether it rotates the link, rather than moves it along
+    turns: bool  # whether the joint rotates the link; else it slides
     actuation: str | None  # ``torque``, ``free``, ``prescribed``, or None for a rigid attachment
     elastic: bool  # whether its transmission is elastic
     reflected_inertia: float  # rotor inertia at the joint [kg m^2] (of a sliding joint [kg])
@@ -73,9 +73,9 @@ class DirectionReport:
 
     direction: str  # ``bending_y``, ``bending_z``, ``torsion`` or ``stretch``
     stiffness: str  # name of the section's stiffness
-    count: int  # number of shapes (elements, springs) of the link in it
-    coordinates: tuple[str, ...]  # their names, none if the direction is rigid
-    why: str  # reason for the number
+    count: int  # number of shapes (or elements, springs) of the link in this direction
+    coordinates: tuple[str, ...]  # names of their coordinates; empty if rigid
+    why: str  # reason for the number of shapes
     clamped: tuple[Frequency, ...]  # frequencies with the root clamped and the body at the tip
     loaded: tuple[Frequency, ...]  # frequencies between the inertias that loaded modes assume
 
@@ -93,7 +93,7 @@ class ShapeMode:
 class FlexibleReport:
     """The flexible part of a link: its boundary conditions, shapes and modes."""
 
-    span: float  # length of the flexible span [m]; of a sliding link exposed at the start
+    span: float  # flexible length [m]; for a sliding link the length exposed at the start
     shapes: str  # kind of the shape functions
     summary: str  # description of this kind of shape functions
     root: str  # boundary condition of loaded modes at the root: ``free``, ``geared`` or ``held``
@@ -112,8 +112,8 @@ class LinkReport:
     name: str
     joint: JointReport
     length: float  # along x, rigid ends included [m]
-    mass: float  # mass of span or body, and of rigid ends [kg]
-    hub_mass: float  # mass of the bodies at its joint, both sides [kg]
+    mass: float  # mass of the beam or body, including rigid ends [kg]
+    hub_mass: float  # mass of the bodies on both sides of the link's joint [kg]
     flexible: FlexibleReport | None  # the flexible part, or None
 
 
@@ -145,7 +145,7 @@ class StepReport:
     rk4: float  # recommended step [s]
     rate: float  # fastest rate of the linearised arm, oscillation or decay [rad/s]
     limited_by: Literal["mode", "damping"]  # ``mode`` or ``damping``
-    coordinate: str  # coordinate with the largest share in it
+    coordinate: str  # coordinate with the largest share in the limiting rate
 
 
 @dataclass(frozen=True)
@@ -156,8 +156,8 @@ class CostReport:
     method: str  # integrator
     steps: float  # number of steps
     seconds: float  # CPU time [s]
-    frequency_change: float  # relative change of the slowest frequency from the arm's, joints free
-    shapes: dict[str, dict[str, int]]  # numbers of shapes by link and direction, if not the arm's
+    frequency_change: float  # relative change of the slowest frequency, joints free
+    shapes: dict[str, dict[str, int]]  # changed numbers of shapes by link and direction
 
 
 @dataclass(frozen=True)
@@ -172,15 +172,15 @@ class Report:
     mass
         Mass of links, hubs and payload [kg].
     base_mass
-        Mass of a free base's body [kg].
+        Mass of the free base [kg].
     centre_of_mass
         Centre of mass of all bodies at the start, in world axes [m].
     rigid_motions
         Number of rigid-body motions with free joints.
     modes_free, modes_held
-        Modes of the arm in its initial pose with undeformed links: with the joints as they are, and
-        with the driven hubs (for elastic joints, the motors) locked. Only elastic stiffness is
-        included; None if a coordinate has no inertia.
+        Modes of the arm in its initial posture with undeformed links: with free joints, and with
+        driven joints locked (elastic joints at their motor). Only elastic stiffness is included.
+        None if a coordinate has no inertia.
     step
         Largest stable step; None if the arm neither vibrates nor decays, or if a coordinate has no
         inertia.

@@ -52,7 +52,7 @@ class Estimate:
     """A fitted parameter with its standard error and its 95 % confidence interval."""
 
     name: str
-    before: float  # value before the fit
+    before: float  # initial guess
     value: float  # fitted value
     error: float  # standard error; infinite for a parameter without effect on the readings
     low: float  # lower end of the interval
@@ -107,7 +107,7 @@ class Fit:
     # Numbers of the model file, offsets of inputs, gains, offsets and delays of sensors.
     estimates: tuple[Estimate, ...]
     covariance: Array  # covariance matrix of the estimates, (k, k)
-    correlated: bool  # whether residuals are correlated in time, which intervals then include
+    correlated: bool  # whether residuals are correlated in time, which widens the intervals
     combinations: tuple[ParameterCombination, ...]  # principal combinations, least certain first
     residuals: tuple[ResidualTest, ...]  # tests of the residuals by run and sensor
     noise: dict[str, float]  # standard deviation of each sensor, in SI units
@@ -115,10 +115,10 @@ class Fit:
     message: str  # how the search ended
     evaluations: int  # number of evaluations of the model
     problem: FitProblem  # the fitted problem
-    # Errors of predicted windows that were left out of the fit, over the standard deviation of the
+    # Prediction errors in cross-validation windows, divided by the standard deviation of the
     # readings, by sensor; empty without cross-validation.
     predictions: Mapping[str, float] = field(default_factory=dict)
-    kept: tuple[str, ...] = ()  # numbers kept at their initial values, since predictions are better
+    kept: tuple[str, ...] = ()  # numbers held at their initial values for better predictions
 
     @property
     def values(self) -> dict[str, float]:
@@ -127,7 +127,7 @@ class Fit:
 
     @property
     def unclear(self) -> tuple[str, ...]:
-        """Descriptions of the parameter combinations that the data leave uncertain."""
+        """Descriptions of the parameter combinations that the data leave undetermined."""
         return tuple(combination.words() for combination in self.combinations if combination.open)
 
     def readings(self) -> list[Array]:
@@ -167,7 +167,7 @@ class Fit:
         Parameters
         ----------
         data
-            Files or mappings as for `flexarm.identify`, with the same columns.
+            Files or mappings as for `flexarm.identify`, with the columns that were used in the fit.
 
         Returns
         -------
@@ -191,9 +191,10 @@ class Fit:
         return tests_of(other, np.array([recording.value for recording in self.estimates]))
 
     def excitation(self) -> tuple[Excitation, ...]:
-        """Return sinusoidal inputs of the driven joints, by the information they would add.
+        """Return sinusoidal inputs of the driven joints, most informative first.
 
-        Each input is simulated from the start of the first time history, with the fitted values.
+        Each input is simulated with the fitted values, from the initial state of the first measured
+        time history.
         """
         run = next((run for run in self.problem.runs if not run.recording.is_response), None)
         if run is None:
@@ -381,9 +382,9 @@ def fitted_arm(
 def _information(
     fit: Fit, run: MeasuredRun, t: Array, inputs: Array, values: Array, noise: Array
 ) -> Array | None:
-    """Return the Fisher information matrix of a trial input, shape (k, k).
+    """Return the Fisher information matrix of the fitted values for a trial input, (k, k).
 
-    Return None if the arm cannot be simulated with it.
+    The result is None if the arm cannot be simulated with the input.
     """
     count = len(t)
     trial = replace(

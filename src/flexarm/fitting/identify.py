@@ -133,34 +133,34 @@ def identify(
         Joints whose inputs act later than they are recorded, by a delay that is fitted; or a
         mapping from joints to initial guesses of the delay [s].
     interpolation
-        How a measured input is interpolated between samples, keyed by joint: ``hold`` if a
-        converter keeps it until the next sample, ``linear`` (default), ``cubic``.
+        Interpolation of measured inputs between samples, keyed by joint: ``linear`` (default),
+        ``cubic``, or ``hold`` if a converter holds each value until the next sample.
     start
-        ``model``: the arm begins as in the model file. ``measured``: joints with a measured
-        position begin at its first sample; links are straight, or in the equilibrium for these
-        positions if the model file says ``start: equilibrium``. ``estimated``: in the state that
-        the first readings of all sensors suggest, also in motion.
+        Initial state of the simulations. ``model``: the state of the model file. ``measured``:
+        joints with a measured position start at its first sample; links are straight, or in
+        equilibrium at these positions if the model file has ``start: equilibrium``. ``estimated``:
+        the state, at rest or in motion, that agrees best with the first readings of all sensors.
     horizon
-        Length [s] of pieces of the runs that are fitted first, each from the measured state at its
-        start; the result is the initial guess for the fit to whole runs. Use pieces if the initial
-        model is inaccurate or drifts; one period of the slowest vibration is a good length.
+        Length [s] of segments of the runs that are fitted first, each from the measured state at
+        its start. The result is the initial guess for the fit to whole runs. Use segments if the
+        initial model is inaccurate or drifts; one period of the slowest vibration is a good length.
     priors
-        Standard deviations of numbers about their values in the arm, in SI units, keyed by number,
-        for example of a data sheet; None if nothing is known. By default numbers are right within a
-        factor of two (one standard deviation of the logarithm): this keeps numbers that the
-        readings do not tell, and hardly moves others.
+        Prior standard deviations of fitted numbers about their values in the arm, in SI units, by
+        model-file key, for example from a data sheet; None for a number without a prior. By default
+        the standard deviation of a number's logarithm is a factor of two. This holds numbers that
+        the readings do not determine near their initial values, and hardly affects others.
     starts
-        Number of searches, from the arm's values and from others scattered by the priors; the best
-        result counts.
+        Number of searches. The first starts from the arm's values, the others from random values
+        drawn from the priors; the best result is returned.
     windows
-        Number of windows of the recordings for cross-validation, 2 or more; 0 for none. Each is
-        predicted by a fit to the other windows. Numbers that the readings leave uncertain are kept
-        at their initial values if the predictions are better so.
+        Number of windows of the recordings for cross-validation, 2 or more; 0 for none. Each window
+        is predicted by a fit to the other windows. Numbers that the readings leave uncertain are
+        held at their initial values if this improves the predictions.
     loss
         Loss function of the residuals: ``linear``, or robust against outliers: ``soft_l1``,
         ``huber``, ``cauchy``.
     step, rtol, formulation
-        Options of the simulations by rk4, as for `flexarm.simulate`.
+        Options of the simulations, which use the method ``rk4``, as for `flexarm.simulate`.
     most_evaluations
         Largest number of evaluations of the model in one search.
     progress
@@ -179,10 +179,10 @@ def identify(
 
     Notes
     -----
-    If the noise of a sensor is not given, it is estimated from the residuals, and the
-    fit is repeated with the estimate. Integration steps are shortened until discretisation errors
-    shift the fitted values by at most a tenth of a standard error; confidence intervals include the
-    remaining shift. Derivatives are exact for the discretised run (`flexarm.differentiable`).
+    If a sensor's ``noise`` is None, it is estimated from the residuals, and the fit is repeated
+    with the estimate. Integration steps are shortened until discretisation errors shift the fitted
+    values by at most a tenth of a standard error; confidence intervals include the remaining shift.
+    Derivatives are exact for the discretised run (`flexarm.differentiable`).
     """
     require_kind("arm", arm, Arm, "an Arm, such as flexarm.load(path) or flexarm.example_arm(name)")
     require_word("loss", loss, LOSSES)
@@ -282,7 +282,7 @@ def _by_pieces(
 
 
 def _with_priors(problem: FitProblem, limits: Array, priors: object) -> FitProblem:
-    """Return the problem with priors: of user's numbers, else of logarithms of numbers."""
+    """Return the problem with the user's priors, and default priors of all other logarithms."""
     given = require_mapping("priors", priors, "standard deviations by number")
     deviations = np.full(len(problem.names), np.inf)
     sizes = np.abs(problem.first[: len(problem.keys)])
@@ -303,7 +303,7 @@ def _from_starts(
     problem: FitProblem, begin: Array, limits: Array, starts: int,
     searched: Callable[[FitProblem, Array], "SearchEnd"],
 ) -> list["SearchEnd"]:  # fmt: skip
-    """Return the ends of searches from the initial guesses, and from others near them."""
+    """Return the results of searches from the initial guess and from random guesses near it."""
     ends, random = [searched(problem, begin)], np.random.default_rng(START_SEED)
     known = np.isfinite(problem.priors) & (problem.first != 0)
     for _ in range(starts - 1):
@@ -318,7 +318,7 @@ def _from_starts(
 
 
 def _misfit(search: "SearchEnd") -> float:
-    """Return the mean over sensors of the logarithm of the residual, over the noise if known."""
+    """Return the mean logarithm of the sensors' residuals, divided by the noise if known."""
     left = search.problem.left(search.values)
     sizes = [float(np.sqrt(np.mean(part**2))) if len(part) else 1.0 for part in left]
     return float(np.mean(np.log(np.maximum(sizes, 1e-300))))
@@ -332,7 +332,7 @@ def _unclear(fit: Fit) -> list[str]:
 
 
 def _keeping(problem: FitProblem, names: Sequence[str]) -> FitProblem:
-    """Return the problem in which some numbers are kept at their initial values."""
+    """Return the problem with some numbers held at their initial values."""
     kept = np.array([name in names for name in problem.names])
     tight = KEPT_DEVIATION * np.where(problem.first == 0, 1.0, np.abs(problem.first))
     return replace(problem, priors=np.where(kept, tight, problem.priors), _last={})
@@ -341,10 +341,10 @@ def _keeping(problem: FitProblem, names: Sequence[str]) -> FitProblem:
 def _predicted(
     search: "SearchEnd", windows: int, searched: Callable[[FitProblem, Array], "SearchEnd"]
 ) -> Array:
-    """Return the errors of predicted windows over the standard deviation of the readings.
+    """Return prediction errors in windows, divided by the readings' standard deviation.
 
-    Each window of the runs is predicted by a fit to the others, in simulations of whole runs from
-    their start. The shape is (sensors,).
+    Each window of the runs is predicted by a fit to the other windows, in simulations of whole runs
+    from their start. The result has shape (sensors,).
     """
     problem = search.problem
     squares, counts = np.zeros(len(problem.sensors)), np.zeros(len(problem.sensors))
@@ -390,7 +390,7 @@ def _require_moving(problem: FitProblem) -> None:
 
 
 def _warn_of_units(problem: FitProblem, values: Array) -> None:
-    """Warn if readings are hundreds of times larger or smaller than the model's."""
+    """Warn if measured readings are hundreds of times larger or smaller than simulated ones."""
     for run, simulated in zip(problem.runs, problem.at(values), strict=True):
         if run.recording.is_response:
             continue
@@ -517,8 +517,8 @@ def _searched(
 ) -> SearchEnd:
     """Minimise the squared residuals over the fitted values, and return a `SearchEnd`.
 
-    The search is repeated with the sensor noise estimated anew; integration steps of whole runs are
-    shortened while their error shifts the fitted values too much.
+    The search is repeated with new estimates of the sensor noise. Integration steps of whole runs
+    are shortened as long as discretisation errors shift the fitted values too much.
     """
     from scipy.optimize import least_squares
 
@@ -571,7 +571,7 @@ def _refuse_overflow(problem: FitProblem, values: Array, noise: Array) -> None:
 
 
 def _scale(noise: Array, k: int) -> str:
-    """Return text on the unit of the residuals in a search: measured noise, or a first guess."""
+    """Return text on the scale of a search's residuals: measured noise, or a first guess."""
     if k > 0 or not np.isnan(noise).any():
         return "the noise"
     return "the readings' standard deviation" if np.isnan(noise).all() else (
@@ -582,12 +582,12 @@ def _scale(noise: Array, k: int) -> str:
 def _telling(
     problem: FitProblem, say: Callable[[str], None], stage: str, scale: str
 ) -> Callable[[Array, Array], Array]:
-    """Return the residual function with a report of the rms residual after each evaluation."""
+    """Return a residual function that reports the rms residual after each evaluation."""
     runs = count(1)
 
     def residuals(values: Array, noise: Array) -> Array:
         errors = problem.search_residuals(values, noise)
-        with np.errstate(over="ignore"):  # overflow of a poor model: the search turns back
+        with np.errstate(over="ignore"):  # after an overflow the search takes a shorter step
             size = math.sqrt(float(np.mean(errors**2)))
         say(f"{stage}: run {next(runs)}, residual {100 * size:.3g} % of {scale}")
         return errors
@@ -598,7 +598,8 @@ def _telling(
 def _spread(problem: FitProblem) -> Array:
     """Return initial noise estimates: the standard deviation of each sensor's readings.
 
-    The shape is (noises,); entries of frequency responses, whose residuals are weighted, are 1.
+    The result has one entry per noise level. Entries of frequency responses are 1, since their
+    residuals are already weighted.
     """
     runs = [run.outputs for run in problem.runs if not run.recording.is_response]
     spread = np.ones(len(problem.noises))
@@ -609,7 +610,7 @@ def _spread(problem: FitProblem) -> Array:
 
 
 def _noise(problem: FitProblem, values: Array, stated_noise: Array, loss: Loss) -> Array:
-    """Return the noise level of each sensor: as given, or estimated from its residuals.
+    """Return the noise level of each sensor, stated by the user or estimated from residuals.
 
     The estimate is the rms residual, corrected for the number of fitted values, or with robust
     losses the scaled median absolute residual.
@@ -682,7 +683,7 @@ def _fit(arm: Arm, limits: Array, ends: Sequence[SearchEnd], search: SearchEnd) 
 
 
 def _compared_starts(ends: Sequence[SearchEnd], best: SearchEnd) -> str:
-    """Return a sentence on how many searches ended where the best one did."""
+    """Return a sentence with the number of searches that found the best result."""
     if len(ends) < 2:
         return ""
     least = _misfit(best)
@@ -698,7 +699,7 @@ def _ending(
     stopped: bool,
     evaluations: int,
 ) -> str:
-    """Return sentences on how a search ended, and how many standard errors from the minimum."""
+    """Return sentences on how a search ended and on the remaining distance to the minimum."""
     if at_bound.any():
         bound = ", ".join(name for name, at in zip(names, at_bound, strict=True) if at)
         return (
@@ -735,8 +736,8 @@ def _warn_of_servos(model: Model, inputs: Mapping[str, str]) -> None:
 def _warn_of_many_shapes(arm: Arm) -> None:
     """Warn if flexible links use the default shape functions, which make a fit slow.
 
-    The default shape functions are more than data can determine, and change with the fitted
-    parameters.
+    The default shape functions are so many that data cannot determine their effects, and change
+    with the fitted parameters.
     """
     names = [
         link.name or f"link{k}"

@@ -1,6 +1,6 @@
 """Residuals between simulated and measured runs, and their Jacobian by the fitted values.
 
-Long runs are divided into short pieces with initial states estimated from the sensors.
+Long runs can be divided into short segments, whose initial states are estimated from the sensors.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -57,7 +57,7 @@ class MeasuredRun:
     recording: Recording  # the recording
     runs: Differentiable  # runs of the arm at its samples
     inputs: Array  # inputs, measured or of the model file, (T, inputs); 0 of a frequency response
-    outputs: Array  # readings in SI units, (T, sensors); `stacked` values of a frequency response
+    outputs: Array  # readings in SI units, (T, sensors), or `stacked` frequency responses
     counts: Array  # weights of the readings, (T, sensors): 1 or 0, of responses any
     start: Array | None = None  # initial coordinates, (n,); of the model file if None
     rates: Array | None = None  # initial rates, (n,); 0 if None
@@ -77,7 +77,7 @@ class MeasuredRun:
 
 @dataclass
 class FitProblem:
-    """A least-squares problem: sensor readings in measured runs as functions of fitted values."""
+    """Least-squares problem of fitting simulated to measured sensor readings."""
 
     runs: Sequence[MeasuredRun]  # the measured runs
     keys: tuple[str, ...]  # keys of the fitted numbers of the model file
@@ -85,12 +85,12 @@ class FitProblem:
     input_offsets: tuple[str, ...] = ()  # joints whose input has a fitted offset
     # Joints whose input has a fitted delay, with its initial guess [s].
     input_delays: Mapping[str, float] = field(default_factory=dict)
-    # Standard deviations of the fitted values about their initial guesses, (k,): what is known
-    # without the readings. Infinite where nothing is known; empty if nowhere.
+    # Prior standard deviations of the fitted values about their initial guesses, (k,); infinite for
+    # values without a prior, empty if no value has one.
     priors: Array = field(default_factory=lambda: np.zeros(0))
-    # Mask of the values whose prior is of their logarithm, (k,); none if empty.
+    # Mask of the fitted values whose prior is one of the logarithm, (k,); empty if there is none.
     logarithmic: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
-    # Number of correlated readings that tell as much as an independent one.
+    # Number of correlated readings with as much information as one independent reading.
     redundancy: float = 1.0
     _last: dict[bytes, "tuple[Driven | Responding, ...]"] = field(default_factory=dict, repr=False)
 
@@ -187,10 +187,10 @@ class FitProblem:
         return flat([run.readings for run in self.at(values)])
 
     def left(self, values: Array) -> list[Array]:
-        """Return the weighted residuals, one array per noise level in `noises`.
+        """Return the weighted residuals, not divided by the noise, as one array per noise level.
 
-        Readings with zero weight are omitted. Time histories have weights 0 or 1 and residuals in
-        SI units.
+        The arrays are in the order of `noises`; readings with zero weight are omitted. The weights
+        of time histories are 0 or 1, so that their residuals are in SI units.
         """
         outputs, counts, places = self.measured
         off = (self._readings(values) - outputs) * counts
@@ -199,7 +199,7 @@ class FitProblem:
     def residuals(self, values: Array, noise: Array) -> Array:
         """Return all residuals divided by the noise, (N,); infinite if the simulation fails.
 
-        They are ordered by run, then sensor, then sample.
+        Residuals are ordered by run, then sensor, then sample.
         """
         try:
             readings = self._readings(values)
@@ -317,8 +317,9 @@ class Driven:
     def _by_delay(self, name: str) -> Array:
         """Return the derivative of the readings by the delay of an input, (T, sensors).
 
-        It is a difference of runs with longer delays, of second order: steps end where a delayed
-        input jumps, and at a delay of whole steps their number would change between the runs.
+        The derivative is a second-order difference of runs with longer delays only. Integration
+        steps end where a delayed input jumps, so that shorter and longer delays than a whole number
+        of steps would change the number of steps.
         """
         step = DELAY_STEP * float(np.median(np.diff(self.run.recording.t)))
         readings = []
@@ -331,8 +332,8 @@ class Driven:
     def _direct(self, states: Array) -> Array:
         """Return the derivatives of the readings by model parameters at fixed states.
 
-        The shape is (T, sensors, parameters); it is nonzero only for sensors whose reading depends
-        on parameters besides the state.
+        The result has shape (T, sensors, parameters). Entries are nonzero only for sensors whose
+        reading depends directly on parameters, not on the state alone.
         """
         sensors = list(self._problem.sensors.values())
         slopes = np.zeros((len(states), len(sensors), len(self._problem.keys)))
@@ -348,7 +349,7 @@ class Driven:
     def _near(self) -> list[list[Readings]]:
         """Sensors of arms with one parameter changed slightly, for finite differences.
 
-        The sensors are traced once for all runs with the same fitted values.
+        All runs with equal fitted values share these traced sensors.
         """
         if self._like is not None:
             return self._like._near
@@ -404,8 +405,8 @@ class Responding:
     def _filters(self, by: str = "") -> Array:
         """Return the complex transfer function of each sensor's gain, delay and lag.
 
-        With ``by``, return its derivative by that adjustment instead. The shape is (frequencies,
-        sensors).
+        If ``by`` names an adjustment, the function's derivative by that adjustment is returned. The
+        result has shape (frequencies, sensors).
         """
         s, columns = 2j * np.pi * self.run.recording.t, []
         for sensor, _, own in self._problem.adjustments(self._values):
@@ -539,14 +540,14 @@ def tests_of(problem: FitProblem, values: Array) -> tuple[ResidualTest, ...]:
 
 
 def pieces(run: MeasuredRun, sensors: Mapping[str, Sensor], horizon: float) -> list[MeasuredRun]:
-    """Return pieces of a measured run of about ``horizon`` seconds.
+    """Divide a measured run into segments of about ``horizon`` seconds.
 
-    Each piece starts from the state estimated from the sensors.
+    Each segment starts from the state that is estimated from the sensors.
 
     Notes
     -----
-    Errors of a model grow with time: over a whole run the squared residuals may be dominated by
-    drift, or have a local minimum for each period of a vibration. Over short pieces errors stay
+    A model's errors grow with time. Over a whole run the squared residuals may be dominated by
+    drift, or have a local minimum for each period of a vibration; over short segments errors stay
     small.
     """
     t = run.recording.t
@@ -568,7 +569,7 @@ def pieces(run: MeasuredRun, sensors: Mapping[str, Sensor], horizon: float) -> l
 
 def _piece(run: MeasuredRun, begin: int, end: int, q: Array | None, v: Array | None) -> MeasuredRun:
     whole, part = run.recording, slice(begin, end)
-    t = whole.t[part]  # times of the whole run, which inputs and targets are functions of
+    t = whole.t[part]  # times within the whole run, since inputs and targets are functions of them
     return replace(
         run, recording=Recording(whole.name, t, {}, whole.digest),
         runs=replace(run.runs, times=t), inputs=run.inputs[part], outputs=run.outputs[part],
@@ -610,9 +611,10 @@ def _states(
 
 
 def _smallest(slopes: Array, change: Array, ways: Array) -> Array:
-    """Return the smallest motion (n,) in the basis ``ways`` that explains a reading.
+    """Return the smallest motion (n,) in the basis ``ways`` that changes readings as given.
 
-    ``slopes`` are the derivatives of the sensor readings by the coordinates.
+    ``change`` is the change of the sensor readings, ``slopes`` their derivatives by the
+    coordinates.
     """
     if not len(change):
         return np.zeros(len(ways))
@@ -622,7 +624,8 @@ def _smallest(slopes: Array, change: Array, ways: Array) -> Array:
 def _ways(model: Model) -> Array:
     """Return a basis of motions, (n, n): joints moving with their motors, then gear wind-ups.
 
-    Gear wind-ups are scaled down. Prescribed coordinates do not move.
+    Wind-ups are scaled down, so that least-norm solutions prefer joint motions. Prescribed
+    coordinates do not move.
     """
     ways = np.eye(model.size)
     for axis in model.axes:

@@ -37,14 +37,14 @@ class Recording:
     Attributes
     ----------
     name
-        Name of the file, or another name.
+        Name of the file, or the name under which a mapping was read.
     t
-        Times [s] of a time history, (T,), from 0 on unless it is a piece; frequencies [Hz] of a
-        frequency response.
+        Times [s] of a time history, (T,), from 0 on unless it is a segment of a longer run; or the
+        frequencies [Hz] of a frequency response.
     columns
-        Values by name of the column as written in the file, (T,) each.
+        Values of each column, (T,), by the column's name as written in the file.
     digest
-        SHA-256 of the file; empty if there is none.
+        SHA-256 of the file; empty if the data are not from a file.
     is_response
         Whether the recording is a frequency response.
     """
@@ -62,7 +62,7 @@ class Recording:
     def column(self, name: str, *units: str) -> Array:
         """Return a column converted to the first compatible SI unit of ``units``, shape (T,).
 
-        The name may be given without the unit.
+        ``name`` may omit the unit.
 
         Raises
         ------
@@ -118,10 +118,10 @@ def read_recording(source: object, name: str = "data") -> Recording:
     Parameters
     ----------
     source
-        A file .csv, .npz, .mat or .parquet, a mapping of arrays, or a `Recording`. One column is
-        named ``time``; it is in seconds unless its name states a unit.
+        A file .csv, .npz, .mat or .parquet, a mapping of arrays by name, or a `Recording`. One
+        column is named ``time``, in seconds unless the name states another unit.
     name
-        Name of a mapping in messages.
+        Name of a mapping in error messages.
 
     Raises
     ------
@@ -247,8 +247,8 @@ TIP = ("tip.x", "tip.y", "tip.z")
 class Sensor:
     """A sensor that measures a quantity x of the arm, with gain, offset, delay and low-pass filter.
 
-    ``reading(t) = gain y(t) + offset`` in SI units, with ``lag y' = x(t - delay) - y``, or with as
-    many such filters in series as there are ``poles``.
+    The reading is ``gain y(t) + offset`` in SI units. The filtered quantity y follows from ``lag y'
+    = x(t - delay) - y``, or from several such filters in series, see ``poles``.
 
     Attributes
     ----------
@@ -258,17 +258,17 @@ class Sensor:
         `Gauge`, or as text ``link1 strain y at 0``, followed by ``distance 0.002`` unless the
         distance from the neutral axis is 1 m.
     gain, offset, delay, lag
-        Known values, or initial guesses of fitted ones; delay, and lag (time constant of the
-        low-pass filter), in seconds.
+        Known values, or initial guesses of the values to fit. The delay and the lag, the time
+        constant of the low-pass filter, are in seconds.
     fit
         Names among ``gain``, ``offset``, ``delay``, ``lag`` of the values to be fitted.
     noise
         Standard deviation of the measurement noise in SI units; estimated from the residuals if
         None.
     valid
-        First and last time [s] at which readings are used; all if None.
+        First and last time [s] of the readings to use; all readings if None.
     poles
-        Number of low-pass filters, 1 or more.
+        Number of low-pass filters in series, 1 or more.
     """
 
     reads: str | Gauge
@@ -403,9 +403,9 @@ def lagged(
 ) -> tuple[Array, Array, Array, Array]:
     """Return a low-pass filtered reading, its rate, and its derivatives by the fitted values.
 
-    The results are the reading, its rate, its derivative by the time constant ``lag`` with opposite
-    sign, and its derivatives by other fitted values. Readings are interpolated by cubic splines,
-    for which the filter is exact; it starts in the steady state.
+    The results are the filtered reading, its rate, its negative derivative by the time constant
+    ``lag``, and its derivatives by other fitted values. Readings are interpolated by cubic splines,
+    for which the filter's solution is exact. The filter starts in the steady state.
     """
     from scipy.interpolate import CubicSpline
 
@@ -419,7 +419,7 @@ def lagged(
     begin = (both[:-1], slope, 2 * curve, 6 * bend)
     end = (both[1:], slope + step * (2 * curve + 3 * step * bend), 2 * curve + 6 * step * bend,
            6 * bend)  # fmt: skip
-    # The response to a polynomial: its value less lag times its rate, and so on; the rest decays.
+    # The steady response to a polynomial x is x - lag x' + lag^2 x'' - ...; the transient decays.
     first, last = (p[0] - lag * (p[1] - lag * (p[2] - lag * p[3])) for p in (begin, end))
     y = _filtered(both[0], keep[:, 0], last - keep * first)
     by_first, by_last = (

@@ -22,8 +22,9 @@ def read_response(
     ----------
     recording
         Recording with columns such as ``angle/torque real`` and ``angle/torque imaginary``, or
-        ``angle/torque magnitude`` and ``angle/torque phase [deg]``, in SI units, and with standard
-        deviations in ``angle/torque deviation``; otherwise errors are proportional to the response.
+        ``angle/torque magnitude`` and ``angle/torque phase [deg]``, in SI units. A column such as
+        ``angle/torque deviation`` contains standard deviations; without it, errors are assumed
+        proportional to the response.
     columns
         Columns of the sensors, such as ``angle``.
     inputs
@@ -32,8 +33,8 @@ def read_response(
     Returns
     -------
     outputs, weights
-        Real parts, then imaginary parts, input after input, (2 frequencies inputs, sensors);
-        weights of responses that were not measured are 0.
+        Two arrays (2 frequencies inputs, sensors), with real parts, then imaginary parts for one
+        input after another. Responses that were not measured have weight 0.
     """
     responses = np.zeros((len(inputs), len(recording.t), len(columns)), dtype=complex)
     weights = np.zeros(responses.shape)
@@ -95,8 +96,8 @@ def respond(
 
     Notes
     -----
-    The arm is linearised at rest with its joints as at the start. Coulomb friction is neglected,
-    which is valid for sufficiently large motions.
+    The arm is linearised at rest with its joints at their initial positions. Coulomb friction is
+    neglected, which is valid for sufficiently large motions.
     """
     space, n, more = linearise(model), model.size, actuators_of(model).states
     if more:

@@ -17,10 +17,10 @@ class ResidualTest:
 
     run: str  # name of the run
     sensor: str  # name of the sensor
-    error: float  # rms residual over the standard deviation of the measurement
+    error: float  # rms residual divided by the standard deviation of the readings
     rms: float  # rms residual, in SI units
     whiteness: float  # p-value of the test of Ljung & Box with 20 lags
-    from_inputs: float  # largest correlation with a measured input over the 95 % quantile of chance
+    from_inputs: float  # largest input correlation over its 95 % quantile for white noise
 
     @property
     def white(self) -> bool:
@@ -67,23 +67,25 @@ def covariance(
     lengths
         Length of each series: one per sensor and run.
     prior
-        Derivatives of weighted distances from initial guesses, (m, k), with 1 as their deviation.
+        Derivatives of m weighted distances from the initial guesses, (m, k); the weights make the
+        distances' standard deviations 1.
     white
-        Whether residuals are white noise. If not, the correlation in time is included by a Bartlett
-        window over each series (Newey & West 1987).
+        Whether residuals are white noise. If false, correlation in time is estimated with a
+        Bartlett window over each series (Newey & West 1987).
     """
     sizes = np.linalg.norm(jacobian, axis=0)
     acts = sizes > 0
-    result = np.diag(np.where(acts, 0.0, math.inf))  # infinite without an effect on the readings
+    result = np.diag(np.where(acts, 0.0, math.inf))  # infinite without effect on readings
     if not acts.any():
         return result
-    scaled = jacobian[:, acts] / sizes[acts]  # numbers may be of any size: 1e11 Pa beside 1e-3 kg
+    scaled = jacobian[:, acts] / sizes[acts]  # magnitudes range from 1e-3 kg to 1e11 Pa
     known = np.zeros((0, len(sizes))) if prior is None else prior
     known = known[:, acts] / sizes[acts]
     spread = bread = _inverse_square(np.vstack([scaled, known]))
     if not white:
         spread = bread @ (_scatter(scaled, residuals, lengths) + known.T @ known) @ bread
-        # Correlated errors never give more information than as many independent ones.
+        # The covariance is at least that of white residuals: correlated errors never carry more
+        # information than equally many independent errors.
         np.fill_diagonal(spread, np.maximum(np.diag(spread), np.diag(bread)))
     result[np.ix_(acts, acts)] = spread / np.outer(sizes[acts], sizes[acts])
     return result
@@ -99,7 +101,7 @@ def _scatter(jacobian: Array, residuals: Array, lengths: Sequence[int]) -> Array
         for lag in range(1, reach):
             share = moments[lag:].T @ moments[:-lag]
             filling += (1 - lag / reach) * (share + share.T)
-    values, vectors = np.linalg.eigh(filling)  # positive by the window, except for rounding
+    values, vectors = np.linalg.eigh(filling)  # nonnegative except for rounding
     return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
 
 
@@ -112,14 +114,14 @@ def _inverse_square(jacobian: Array) -> Array:
 
 
 def _memory(series: Array) -> int:
-    """Return the correlation length of a series: four times its first lag of small correlation."""
+    """Return a series' correlation length, four times the first lag of small correlation."""
     rho = _correlations(series, min(len(series) // 4, 2000))
     small = np.flatnonzero(np.abs(rho) < 2 / math.sqrt(len(series)))
     return 4 * int(small[0] + 1 if len(small) else len(rho))
 
 
 def redundancy(series: Array) -> float:
-    """Return the number of readings of a series that tell as much as an independent one."""
+    """Return the number of a series' readings with the information of an independent one."""
     rho = _correlations(series, min(len(series) // 4, 2000))
     small = np.flatnonzero(np.abs(rho) < 2 / math.sqrt(len(series)))
     return max(1.0, 1.0 + 2.0 * float(np.sum(rho[: small[0] if len(small) else len(rho)])))
@@ -145,9 +147,9 @@ def whiteness(series: Array) -> float:
 
 
 def from_inputs(series: Array, inputs: Array) -> float:
-    """Return the largest correlation of residuals with an input, relative to chance.
+    """Return the largest correlation of residuals with an input, relative to white noise.
 
-    Chance is the 95 % quantile of the correlation for white noise.
+    The reference is the 95 % quantile of the correlation for white noise.
     """
     lags = min(CORRELATION_LAGS, len(series) // 4)
     x = (series - series.mean()) / max(float(series.std()), 1e-300)
@@ -192,7 +194,7 @@ def combinations(
 
 
 def moved_by(jacobian: Array, off: Array) -> tuple[Array, float]:
-    """Return by how much errors of the readings shift the fitted values, shape (k,).
+    """Return the shifts of the fitted values caused by errors of the readings, shape (k,).
 
     The second result is the largest shift of any parameter combination, in standard errors.
 
@@ -225,9 +227,10 @@ def _seen(jacobian: Array) -> tuple[Array, Array, Array]:
 
 
 def left_to_go(jacobian: Array, gradient: Array, errors: Array, free: Array) -> Array:
-    """Return an estimate of how far each fitted value is from the minimum, shape (k,).
+    """Return the estimated distance of each fitted value from the minimum, shape (k,).
 
-    The distance is computed by the local quadratic model, in standard errors.
+    The distances, in standard errors, follow from the local quadratic model of the squared
+    residuals.
 
     Parameters
     ----------

@@ -40,14 +40,14 @@ class Constraint:
 
     @classmethod
     def none(cls, tangent: Tangent) -> "Constraint":
-        """Return an arm's constraint without functions and reactions."""
+        """Return a constraint of an arm without any functions and reactions."""
         nothing, reach = np.zeros((tangent.model.size, 0)), tangent.model.reach
         return cls(lambda q: (np.zeros(0), nothing.T), np.zeros(0), nothing, reach)
 
 
 @dataclass(frozen=True)
 class Balance:
-    """Static force balance along given directions, under a constraint."""
+    """Static balance of the generalised forces along given directions, under a constraint."""
 
     tangent: Tangent | None  # the equation of the arm; without one no force acts
     columns: Array  # the directions, (n, k)
@@ -72,7 +72,7 @@ class Balance:
         return linear.mass, linear.stiffness - gradient
 
     def residual(self, point: OperatingPoint) -> Array:
-        """Compute residual forces along the free directions, and the constraint's violation.
+        """Compute residual forces along the directions, followed by the constraint's violation.
 
         Reactions of the constraint are subtracted from the forces by least squares.
         """
@@ -153,7 +153,7 @@ class _Modes:
 
     @property
     def falling(self) -> Any:
-        """Mask of the modes with negative stiffness, (k,)."""
+        """Mask of the unstable modes, whose stiffness is negative, (k,)."""
         return self.values.real < -1e-9 * np.abs(self.values).max(initial=1.0)
 
     def step(self) -> Array:
@@ -181,8 +181,8 @@ def balance(
 ) -> tuple[OperatingPoint, int]:
     """Find the point at which the forces along directions, (n, k), balance.
 
-    Newton's method is used, and bounded descent steps if the point must be stable or Newton's
-    method does not balance the modes.
+    Newton's method is followed by bounded descent steps if the point must be stable, or if Newton's
+    method does not balance the forces along all modes.
 
     Returns
     -------
@@ -216,7 +216,7 @@ def balance(
 
 
 def _is_small(problem: Balance, start: OperatingPoint, end: OperatingPoint) -> bool:
-    """Return whether residual forces are negligible, relative to the largest force."""
+    """Return whether residual forces are negligible relative to the largest force."""
     applied = [problem.force(point) for point in (start, end)]
     residual = np.abs(problem.columns.T @ applied[1]).max()
     return bool(residual <= UNBALANCED * np.abs(applied).max())

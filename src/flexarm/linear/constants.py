@@ -4,16 +4,18 @@
 NEWTON_STEPS = 50  # largest number of steps of Newton's method; a converging one needs about five
 # Numbers of load increments, tried until Newton's method converges: 1 to 64.
 LOAD_STAGES = tuple(4**k for k in range(4))
-# Last Newton step, relative to the reach; its error is quadratic in it, thus below rounding.
+# Length of the last Newton step, relative to the arm's reach. The remaining error is quadratic in
+# this length, thus below rounding.
 CONVERGED_STEP = 1e-11
 LONGEST_STEP = 0.5  # longest step with a constraint [rad], and relative to the reach
 UNBALANCED = 1e-10  # residual force that counts as rounding, relative to the largest force
 DESCENT_STEPS = 100  # largest number of descent steps
 LONGEST_DESCENT = 0.3  # largest change of a coordinate by one mode in a descent step [rad], [m]
-BALANCED = 1e-8  # distance of an equilibrium [rad], [m]; of free modes [rad/s^2], [m/s^2]
+BALANCED = 1e-8  # distance of an equilibrium [rad], [m]; free modes [rad/s^2], [m/s^2]
 
 # Steady motions
-# Largest change of the forces per [rad] or [m] of a steady motion, relative to the forces.
+# Largest change of the forces per [rad] or [m] of joint motion that counts as steady, relative to
+# the forces themselves.
 STEADY_CHANGE = 1e-6
 
 # Linearised dry friction
@@ -47,7 +49,8 @@ MIXING_DISTANCE = 0.01  # relative difference of frequencies whose modes may mix
 
 # Modes over a range of a parameter
 MATCH_ASSURANCE = 0.8  # modal assurance criterion of two shapes below which an interval is halved
-# Largest number of halvings: modes that change within a 256th of an interval are not tracked.
+# Largest number of halvings of an interval between sweep points. Modes whose shape changes within a
+# 256th of an interval are not tracked.
 HALVINGS = 8
 
 # Figures of ranges

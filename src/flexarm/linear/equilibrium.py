@@ -39,9 +39,9 @@ from flexarm.spatial import Array
 
 @dataclass(frozen=True)
 class Steps:
-    """A quantity's values for a refined arm, with all its shapes and with subsets of them."""
+    """Values of a quantity for a refined arm, with all or only some of its shape functions."""
 
-    active: Array  # with all shapes in the directions in which the given arm has shapes
+    active: Array  # with all shapes in the directions in which the original arm has shapes
     active_coarser: Array  # as ``active``, without the last two shapes of each direction
     full: Array  # with all shapes in every direction
     full_coarser: Array  # as ``full``, without the last two shapes of each direction
@@ -51,7 +51,7 @@ class Steps:
         return np.abs(value - self.active) + np.abs(self.active - self.active_coarser)
 
     def beyond(self, other: "Steps") -> Array:
-        """Return the difference from a quantity's value by another theory, with its own error."""
+        """Return the difference from another beam theory's value, plus its discretisation error."""
         change, coarser = self.active - other.active, self.active_coarser - other.active_coarser
         return np.abs(change) + np.abs(change - coarser)
 
@@ -62,20 +62,20 @@ class Steps:
 
 
 class RefinedArm:
-    """A refined arm near a state of the original arm, with the same joints locked.
+    """An arm with more shape functions than the original arm, near a state of the original arm.
 
     Parameters
     ----------
     model, point
-        The arm as given and its state.
+        The original arm and its state.
     held
         Names of the held joints.
     complete
-        Whether links are geometrically exact beams with shear and rotary inertia, as far as these
-        are known; else they have the given arm's theory.
+        Whether links are geometrically exact beams, with shear and rotary inertia where the model
+        file states them; if false, links keep the original arm's beam theory.
     push
-        Generalised forces of inputs and drive trains, by which joints that are not held are in
-        balance, (n,).
+        Generalised forces of inputs and drive trains, (n,), which balance the joints that are not
+        held.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class RefinedArm:
         self.refined = enriched(model, MORE_SHAPES, complete=complete)
         self.model = self.refined.model
         self.point, self.held = point, held
-        self.base = frozenset(range(6 if model.floats else 0))  # coordinates of a free base, held
+        self.base = frozenset(range(6 if model.floats else 0))  # coordinates of a free base
         self.tangent = Tangent(self.model)
         self.push: Push | None = None
         if push is not None:
@@ -98,9 +98,10 @@ class RefinedArm:
             self.push = lambda _: (force, no_stiffness)
 
     def columns(self, locked: Set[str], without: Set[int]) -> tuple[list[int], Array]:
-        """Return the free coordinates without given amplitudes, and the motion per coordinate.
+        """Return the free coordinates that remain without given amplitudes, and their motions.
 
-        The motion matrix (n, r) has all n coordinates as rows and r free coordinates as columns.
+        Column j of the motion matrix, (n, r), is the motion of all n coordinates per unit of free
+        coordinate j. The amplitudes with the indices ``without`` are fixed.
         """
         coordinates, columns = moves(self.model, locked)
         selected = [k for k, index in enumerate(coordinates) if index not in without]
@@ -109,7 +110,7 @@ class RefinedArm:
     def state(self, without: Set[int], *, balanced: bool) -> OperatingPoint:
         """Return the refined arm's state with given amplitudes set to 0.
 
-        The state is an equilibrium if ``balanced``, else the given state.
+        The state is an equilibrium if ``balanced``, else it has the original arm's deflection.
         """
         q = self.refined.placed(self.point.q)
         q[list(without)] = 0.0
@@ -132,14 +133,14 @@ class RefinedArm:
 def rest_errors(
     model: Model, point: OperatingPoint, held: Set[str], push: Array | None = None
 ) -> RestErrors:
-    """Compute the errors of an arm's tip deflections in an equilibrium.
+    """Estimate the errors of the links' tip deflections in an equilibrium.
 
     Parameters
     ----------
     model, point
-        The arm and its state, in which only joints and base may have rates.
+        The arm and its state; only joints and base may have nonzero rates.
     held
-        Names of the held joints; forces balance in the others.
+        Names of the held joints; at all other joints the forces must balance.
     push
         Generalised forces of inputs and drive trains, (n,).
 
@@ -178,7 +179,7 @@ def rest_errors(
 
 
 def run_rest_errors(run: RunData) -> RestErrors:
-    """Compute the errors of tip deflections of a run in which nothing moves.
+    """Estimate the errors of the tip deflections of a run in which nothing moves.
 
     Joints that are locked, braked, prescribed, rotating, or held by a servo or a law keep their
     position; the others are in equilibrium under their inputs.
@@ -186,7 +187,7 @@ def run_rest_errors(run: RunData) -> RestErrors:
     Raises
     ------
     FlexarmError
-        As `rest_errors` does.
+        In the cases of `rest_errors`.
     """
     model, u = run.model, run.u[-1]
     fixed_indices = set(run.phases[-1].held if run.phases else model.prescribed)
@@ -221,14 +222,15 @@ def frequency_errors(
     *,
     balanced: bool,
 ) -> tuple[FrequencyErrors | None, ...]:
-    """Compute the errors of natural frequencies of modes about a state.
+    """Estimate the errors of the natural frequencies of modes about a state.
 
     Parameters
     ----------
     model, point
         The arm and the state, at rest or turning steadily.
     locked
-        Names of joints that do not move in the modes; in the state all joints are held.
+        Names of joints that do not move in the modes. The state itself is computed with all joints
+        held.
     modes
         Eigenvalue [1/s] and shape (n,) of each mode.
     balanced
@@ -237,8 +239,9 @@ def frequency_errors(
     Returns
     -------
     tuple
-        One entry per mode: None without oscillation or a matching mode of the refined arm; all None
-        if a link can have no more shapes or the refined arm has no equilibrium.
+        One entry per mode, None if the mode does not oscillate or the refined arm has no matching
+        mode. All entries are None if a link cannot have more shapes or the refined arm has no
+        equilibrium.
     """
     unknown = (None,) * len(modes)
     if not flexible_links(model) or why_not_refined(model):
@@ -277,9 +280,9 @@ class _RefinedModes:
     locked
         Names of joints that do not move in the modes.
     shapes
-        Shapes of the given arm's modes, (n, k).
+        Shapes of the original arm's modes, (n, k).
     balanced
-        Whether the refined arm is in equilibrium.
+        Whether to use the refined arm's own equilibrium instead of the original deflection.
     """
 
     def __init__(self, arm: RefinedArm, locked: Set[str], shapes: Complex, balanced: bool) -> None:
@@ -311,21 +314,21 @@ class _RefinedModes:
 
 @dataclass(frozen=True, repr=False)
 class Equilibrium(Summarised):
-    """State of rest of an arm, or of steady motion of its joints.
+    """State of an arm at rest or in steady motion of its joints.
 
     Attributes
     ----------
     point
-        The state and the holding inputs; ``q`` and ``u`` are the coordinates and inputs.
+        The state, with coordinates ``q``, rates ``v`` and the inputs ``u`` that hold the arm.
     effort
         Generalised holding force on every coordinate, (n,); 0 for coordinates that are not held.
     iterations
         Number of steps of Newton's method.
     notes
-        Sentences on loads without a support, motions that are not steady, and slopes beyond the
-        model.
+        Warnings of loads that nothing supports, of motions that are not steady, and of bending
+        slopes beyond the model's validity.
     straight
-        Whether links are kept straight, though loads may bend them.
+        Whether links are kept straight, even if loads would bend them.
     settled
         Names of the joints that are not held.
     """
@@ -340,9 +343,9 @@ class Equilibrium(Summarised):
 
     @cached_property
     def errors(self) -> RunErrors:
-        """Errors of model and shapes relative to the deflections, by comparison with a refined arm.
+        """Relative errors of the deflections caused by beam theory and shape functions.
 
-        They also exist for steadily rotating joints.
+        They are estimated by comparison with a refined arm, also for steadily rotating joints.
         """
         model, point = self.model, self.point
         rows = np.array([0.0]), point.q[None], point.v[None], point.u[None]
@@ -400,16 +403,16 @@ def equilibrium(
     arm
         The arm, or its model.
     at
-        Positions of held joints [rad], [m], by name; the others are at their start.  Of an elastic
-        joint the motor is held.
+        Positions of held joints [rad], [m], by name; joints without a value keep their initial
+        position. An elastic joint is held at its motor.
     speeds
-        Speeds [rad/s], [m/s] of joints in steady motion; the others are at rest.
+        Speeds [rad/s], [m/s] of joints in steady motion, by name; all other joints are at rest.
     settle
-        Joints that are not held, by name: they move to a stable equilibrium.
+        Names of joints that are not held but move to a stable equilibrium.
     straight
         Whether to keep the links straight.
     t
-        Time [s] of wrenches and prescribed positions.
+        Time [s] at which wrenches and prescribed positions are evaluated.
 
     Returns
     -------
@@ -489,7 +492,7 @@ def settle_down(
 
 
 def settling_directions(model: Model, settle: Sequence[str]) -> Array:
-    """Return the motions of links and of the joints to settle, (n, k); a free base is held."""
+    """Return the motions of the links and of the joints ``settle``, (n, k); a free base is held."""
     locked = {axis.name for axis in model.axes} - set(settle)
     _, columns = moves(model, locked)
     return np.asarray(columns[:, ~_base_columns(model, columns)])
@@ -498,7 +501,7 @@ def settling_directions(model: Model, settle: Sequence[str]) -> Array:
 def held_state(
     model: Model, joints: Mapping[str, float], speeds: Mapping[str, float], t: float
 ) -> tuple[Array, Array]:
-    """Return coordinates and rates, (n,) each, for given joints and undeformed links."""
+    """Return coordinates and rates, (n,) each, for given joint values and undeformed links."""
     q, v = undeformed(model, start_state(model)[0]), np.zeros(model.size)
     prescribed = list(model.prescribed)
     q[prescribed] = prescribed_motion(model, t)[0]

@@ -62,11 +62,11 @@ ENDINGS = {"vibration": "swing", "decay": "decay", "growth": "fall"}
 
 @dataclass(frozen=True)
 class Group:
-    """A part that stores strain energy: a link's direction, a transmission or a spring."""
+    """A store of strain energy: a link in one direction, a transmission or a spring."""
 
     owner: str  # such as ``link 2``
     what: str  # such as ``bending y``
-    energy: Array  # contribution of the part to the elastic stiffness, (n, n)
+    energy: Array  # contribution of the component to the elastic stiffness, (n, n)
     amplitudes: tuple[int, ...] = ()  # indices of a link's coordinates in that direction
 
 
@@ -74,17 +74,17 @@ class Group:
 class Title:
     """Name of a mode without its number, such as ``link 2 bending y``."""
 
-    places: frozenset[int]  # indices of the groups that are named
+    places: frozenset[int]  # indices of the energy-storing groups in the name
     what: str  # such as ``bending y``
     words: str  # such as ``link 2 bending y``
 
 
 def strain_groups(model: Model, elastic: Array, q: Array) -> list[Group]:
-    """Split an elastic stiffness matrix (n, n) at q into the parts that store energy."""
+    """Split an elastic stiffness matrix (n, n) at q by the component that stores the energy."""
     groups = dict[tuple[str, str], Group]()
 
     def add(group: Group) -> None:
-        """Add a group to the others; spans of one link and direction are one group."""
+        """Add a group; segments of one link share one group per direction."""
         key = group.owner, group.what
         if key in groups:
             same = groups[key]
@@ -117,22 +117,23 @@ def place_energies(
     mass: Array,
     coordinates: Sequence[int],
 ) -> Array:
-    """Compute the energy of each mode in each energy-storing part, (groups, k).
+    """Compute the energy of k modes in each energy-storing component, (groups, k).
 
     Parameters
     ----------
     groups, values, shapes
-        The energy-storing parts, and the modes' eigenvalues (k,) and shapes (n, k).
+        The energy-storing components, and the modes' eigenvalues (k,) and shapes (n, k).
     mass
-        Mass matrix of the coordinates that are free to move.
+        Mass matrix of the coordinates that are free to move, (r, r).
     coordinates Indices of these coordinates.
 
     Notes
     -----
-    The energy of a link's direction is the kinetic energy ``|lambda|^2 q_i (M q)_i``.
-    About rest without loads it equals the strain energy.  About a stretched, loaded or rotating
-    state it includes the stiffness by tension and rotation, but not the strain by Coriolis forces
-    in a direction that hardly moves.  For motions without oscillation it is the strain energy.
+    The energy of a link in one direction is the kinetic energy of its coordinates i, the sum of
+    ``|lambda|^2 q_i (M q)_i`` with eigenvalue lambda, mode shape q and mass matrix M. About rest
+    without loads it equals the strain energy.  About a stretched, loaded or rotating state it
+    includes the stiffness by tension and rotation, but not the strain by Coriolis forces in a
+    direction that hardly moves. For motions without oscillation, strain energy is returned instead.
     """
     strain = np.zeros((len(groups), len(values)))
     for k, group in enumerate(groups):
@@ -190,7 +191,7 @@ def is_strained(
 
 
 def kinetic_shares(mass: Array, shapes: Complex) -> Array:
-    """Return each coordinate's share of the kinetic energy of motions, (n, k)."""
+    """Return each coordinate's share of the kinetic energy of k motions, (n, k)."""
     kinetic = np.real(np.einsum("ik,ij,jk->k", shapes.conj(), mass, shapes))
     return energy_shares([mass], kinetic[None, :], shapes)
 
@@ -203,7 +204,7 @@ def rigid_names(model: Model, pivots: Sequence[int], count: int) -> list[str]:
 
 
 def link_title(part: LinkModel) -> str:
-    """Return the display name of the link of a part: ``link 2`` for the default name ``link2``."""
+    """Return the display name of a link: ``link 2`` for the default name ``link2``."""
     name = whole_name(part.name)
     return f"link {part.number}" if name == f"link{part.number}" else name
 
@@ -216,7 +217,7 @@ def axis_title(axis: Axis) -> str:
 
 
 def _title(groups: Sequence[Group], energies: Array) -> Title:
-    """Return a mode's title by the part with the most energy, or by two links that share it."""
+    """Return a mode's title from the component with the most energy, or from two such links."""
     dominant, *lower = (int(k) for k in np.argsort(-energies))
     direction, places = groups[dominant].what, [dominant]
     if lower and direction in LINKS and groups[lower[0]].what == direction:
@@ -234,7 +235,7 @@ def _title(groups: Sequence[Group], energies: Array) -> Title:
 
 
 def _swing(model: Model, value: complex, shape: Complex, mass: Array) -> Title:
-    """Return a mode's title by the joint or base coordinate with the most kinetic energy."""
+    """Return a mode's title from the joint or base coordinate with the most kinetic energy."""
     kind = "vibration" if abs(value.imag) > 0 else "growth" if value.real > 0 else "decay"
     kinetic = _kinetic(shape, mass)
     coordinate = max(rigid_coordinates(model), key=lambda i: abs(kinetic[i]))
@@ -263,7 +264,7 @@ def _coordinate_title(model: Model, i: int) -> str:
 def _directions(model: Model, part: LinkModel, q: Array) -> dict[str, list[int]]:
     """Return the indices of a link's amplitudes by direction of deformation.
 
-    A body of any shape has a single direction, ``deformation``.
+    A flexible body without a beam axis has a single direction, ``deformation``.
     """
     by_direction: dict[str, list[int]] = {}
     for k, direction in enumerate(body_of(model, part).directions(q)):
@@ -283,19 +284,19 @@ class Mode:
     Attributes
     ----------
     name
-        Name by the part with most energy: ``link 2 bending y 1``, ``links 1+2 bending z 2``,
+        Name by the component with most energy: ``link 2 bending y 1``, ``links 1+2 bending z 2``,
         ``joint 1 wind-up``, ``joint 1 rigid body``.
     kind
         ``vibration``; ``rigid``, a motion without a restoring force; ``decay`` or ``growth``
         without oscillation.
     eigenvalue
-        Eigenvalue [1/s]; of a conjugate pair the eigenvalue with positive imaginary part.
+        Eigenvalue [1/s]; for a conjugate pair, the one with positive imaginary part.
     participation
-        Share of each moving coordinate in the mode's energy; shares are not negative and add up to
-        1.  The energies are those of `place_energies`; of a motion without strain (a swing, a
-        rigid-body motion) the kinetic energy.
+        Share of each moving coordinate in the mode's energy. Shares are not negative and add up to
+        1. The energy is that of `place_energies`, or the kinetic energy for a motion without
+        strain, such as a rigid-body motion.
     shape
-        Mode shape in all coordinates, (n,), complex if phases differ.
+        Mode shape in all coordinates, (n,); complex if coordinates move with different phases.
     """
 
     name: str
@@ -328,13 +329,13 @@ class Modes(Summarised):
     Attributes
     ----------
     equilibrium
-        The state, with notes on it.
+        The equilibrium or steady motion about which the modes are computed, with its notes.
     states
-        State of each joint, ``free`` or ``locked``, by name; prescribed ones are locked.
+        State of each joint, ``free`` or ``locked``, by name; prescribed joints are locked.
     modes
-        The modes: rigid-body motions first, then slowest first.
+        The modes: rigid-body motions first, then all others from the slowest to the fastest.
     mass
-        Mass matrix at that state, (n, n).
+        Mass matrix at the equilibrium, (n, n).
     notices
         Treatment of Coulomb friction by joint.
     """
@@ -359,7 +360,7 @@ class Modes(Summarised):
 
     @property
     def posture(self) -> str:
-        """Text: free, held or locked, and the position, of each joint, and of motors."""
+        """Text with position and state (free, held or locked) of each joint and motor."""
         texts, q = [], self.equilibrium.point.q
         for axis in self.model.axes:
             if axis.name in self.states:
@@ -422,12 +423,13 @@ def modes(
     arm
         The arm, or its model.
     joints
-        ``free``: driven joints move, under the constant torque that holds the equilibrium;
-        ``locked``: all joints are locked (of an elastic joint the motor), but a joint with a speed
-        keeps it. A mapping sets joints by name; other joints are free. ``auto``: joints with closed
-        brakes are locked, all other joints too if a position or a speed is given.
+        ``free``: driven joints move under the constant torque that holds the equilibrium.
+        ``locked``: all joints are locked, elastic joints at their motor; a joint in ``speeds``
+        keeps its speed. A mapping sets ``free`` or ``locked`` by joint name; other joints are free.
+        ``auto``: joints with closed brakes are locked; all joints are locked if ``at`` or
+        ``speeds`` is given.
     at
-        Positions of joints [rad], [m], by name; the others are at their start.
+        Positions of joints [rad], [m], by name; joints without a value keep their initial position.
     speeds
         Speeds of joints in steady motion [rad/s], [m/s], by name.
     straight
@@ -437,13 +439,14 @@ def modes(
         at that amplitude of a joint's speed [rad/s], [m/s]; 0.1 if None) or ``tangent`` (slope of
         the smoothed friction at the state).  See `DryFriction`.
     following
-        Whether clamped-mass shapes are computed for the present posture of the outboard joints,
-        instead of for their ``configuration``.
+        Whether clamped-mass shapes are computed for the posture of the modes, instead of for the
+        ``configuration`` that the model file states.
 
     Returns
     -------
     Modes
-        The modes, which include stiffness by gravity, loads and rotation, and gyroscopic forces.
+        The modes. They include gyroscopic forces, and the stiffness due to gravity, loads and
+        rotation.
 
     Raises
     ------
@@ -468,8 +471,8 @@ def shapes_following(arm: Arm, at: Mapping[str, float]) -> Arm:
 
     Joints absent from ``at`` are at their initial positions. The inertia that a link carries at
     its tip changes as the arm outboard of it folds (Theodore & Ghosal 1995). In a simulation the
-    shapes stay those of one configuration, since otherwise outboard joints would move inboard
-    points.
+    shapes are those of one configuration: if they changed, the motion of an outboard joint would
+    displace points inboard of it.
 
     Raises
     ------
@@ -502,7 +505,7 @@ def joint_states(
 ) -> dict[str, State]:
     """Return ``free`` or ``locked`` for each joint by name.
 
-    ``given`` says whether any position or speed is given, so that ``auto`` locks the joints.
+    With ``auto``, all joints are locked if ``given``: if the user states any position or speed.
     """
     word: State = "free"
     by_name: Mapping[str, State] = {}
@@ -532,9 +535,9 @@ def modes_about(
     states: dict[str, State],
     full: LinearModel | None = None,
 ) -> Modes:
-    """Compute the modes about an equilibrium, from compiled equations.
+    """Compute the modes about an equilibrium from compiled equations of motion.
 
-    ``full`` replaces the arm's own matrices, as with servos.
+    ``full`` replaces the linear model of the arm itself, for example by one with servos.
     """
     model, point = tangent.model, equilibrium.point
     coordinates, columns = moves(
@@ -593,7 +596,7 @@ def _planes(sizes: Array, shapes: Complex, groups: Sequence[Group]) -> Complex:
 
 
 def equal_frequencies(sizes: Array) -> list[npt.NDArray[np.int_]]:
-    """Return the indices of modes that have equal frequencies, slowest first, group by group."""
+    """Return groups of indices of modes with equal frequencies, slowest group first."""
     breaks = np.flatnonzero(np.diff(sizes) > EQUAL_FREQUENCIES * sizes[:-1]) + 1
     return [group for group in np.split(np.arange(len(sizes)), breaks) if len(group) > 1]
 

@@ -53,15 +53,14 @@ def linearise(
     arm
         The arm, or its model.
     about
-        The state: an `OperatingPoint`, an `Equilibrium`, `point_of_run` of a run, `start_point`
-        of the arm.
-        If None, the equilibrium with the joints held at their start.
+        The state: an `OperatingPoint` (such as the result of `point_of_run` or `start_point`) or an
+        `Equilibrium`. If None, the equilibrium with the joints held at their initial positions.
     outputs
         Names of the outputs: coordinates (``joint1``, ``link1.y1``) and their rates
         (``joint1.rate``), readings of an encoder at a joint's hub (``joint1.encoder``,
         ``joint1.encoder.rate``), the tip's position in the world ``tip.x``, ``tip.y``, ``tip.z``
         and small rotations ``tip.rx``, ``tip.ry``, ``tip.rz``, each also as ``.rate`` and
-        ``.acceleration``.  If None, the joints that move and the tip's position.
+        ``.acceleration``.  If None, the moving joints' positions and the tip's position.
     friction, friction_speed
         Treatment of Coulomb friction in the linear model: ``off``, ``secant`` (describing function
         at that amplitude of a joint's speed [rad/s], [m/s]; 0.1 if None) or ``tangent`` (slope of
@@ -70,8 +69,8 @@ def linearise(
     Returns
     -------
     StateSpace
-        Linear model of the deviations from the state.  Prescribed coordinates, and joints whose
-        brakes are closed at the start, are left out of the states.
+        Linear model of the deviations from the state. Its states exclude prescribed coordinates and
+        joints whose brakes are closed at the start.
 
     Raises
     ------
@@ -189,7 +188,7 @@ def _outputs(
     columns: Array,
     by_state: Array,
 ) -> tuple[Array, Array, Array, tuple[str, ...]]:
-    """Return C (p, 2n), D (p, m), the outputs' values at the state (p,), and their units."""
+    """Return C (p, 2n), D (p, m), the values of p outputs at the state (p,), and their units."""
     model, (point, a) = tangent.model, operating_point
     size, n = model.size, by_state.shape[0]
     rows = {name: (row, np.zeros(size), unit) for name, row, unit in _linear_outputs(model)}
@@ -243,16 +242,15 @@ class StateSpace(Summarised):
     Attributes
     ----------
     A, B, C, D
-        Matrices; x has the free coordinates and then their rates.
+        Matrices of the model. The state vector x contains the free coordinates, then their rates.
     states, inputs, outputs
-        Names, in order.
+        Names of the components of x, u and y, in order.
     state_units, input_units, output_units
         Units of states, inputs and outputs.
     point
         The state about which the arm is linearised.
     rate
-        Rates of change of the free coordinates and of their rates at that state: 0 in an
-        equilibrium.
+        Time derivative of x at that state: 0 in an equilibrium.
     output
         Values of the outputs at that state.
     notices
@@ -303,7 +301,7 @@ class StateSpace(Summarised):
     def errors(self) -> tuple[tuple[float, FrequencyErrors], ...]:
         """Vibration frequencies [rad/s], slowest first, with their error estimates.
 
-        Empty about a state that is not at rest in equilibrium.
+        The tuple is empty if the state is not at rest in equilibrium.
         """
         n = len(self.A) // 2
         values, vectors = np.linalg.eig(self.A)

@@ -44,7 +44,7 @@ FrictionChoice = Literal["off", "secant", "tangent"]
 
 @dataclass(frozen=True)
 class DryFriction:
-    """Treatment of Coulomb friction ``F sign(v)`` in a linear model.
+    """Treatment of Coulomb friction ``F sign(v)`` of a joint with speed v in a linear model.
 
     Notes
     -----
@@ -121,7 +121,7 @@ class DryFriction:
 
 @direct_operators()
 def trace(model: Model) -> ca.Function:
-    """Trace the matrices and forces of an arm as one CasADi function of q and v.
+    """Trace an arm's matrices and forces as one CasADi function of coordinates q and rates v.
 
     The outputs are: mass matrix (n, n), inertial force with gravity at zero acceleration (n,),
     elastic force (n,), elastic stiffness without preload (n, n), the damping force's derivative by
@@ -154,9 +154,9 @@ def linearise_elastic(model: Model, traced: ca.Function, pose: Array) -> LinearM
 
 
 def lock_drives(model: Model, linear: LinearModel) -> LinearModel:
-    """Return a linear model with prescribed coordinates and driven hubs locked.
+    """Return a linear model with prescribed coordinates and driven joints locked.
 
-    Of an elastic joint the motor is locked.
+    An elastic joint is locked at its motor.
     """
     return linear.along(*moves(model, {axis.name for axis in model.axes if axis.driven}))
 
@@ -175,7 +175,8 @@ def moves(model: Model, locked: Set[str]) -> tuple[list[int], Array]:
     -------
     coordinates, columns
         Indices of the r free coordinates, and the motion of all n coordinates per free coordinate,
-        (n, r): where shapes turn a locked hub, the joint's coordinate moves against them.
+        (n, r). Where mode shapes turn the hub of a locked joint, the joint's coordinate moves in
+        the opposite direction.
     """
     fixed_indices = set(model.prescribed)
     locked_hubs: list[tuple[int, Array]] = []
@@ -219,12 +220,13 @@ class Tangent:
     wrenches
         Whether the wrenches of the model act.
     friction
-        Treatment of Coulomb friction in the damping matrix; in the force it is smoothed.
+        Treatment of Coulomb friction in the damping matrix. The force itself contains smoothed
+        friction.
 
     Notes
     -----
-    One directional derivative is traced and compiled, whose size is a small multiple of the
-    size of the equation; matrices are assembled from one evaluation per column.  Arms of equal
+    Only one directional derivative is compiled; its code is a few times larger than the code of the
+    equation. Matrices are assembled column by column, with one evaluation per column. Arms of equal
     structure share the machine code.
     """
 
@@ -246,7 +248,7 @@ class Tangent:
         return self._call("equation", point, a, zeros, zeros, zeros)[0].reshape(np.shape(a))
 
     def matrices(self, point: OperatingPoint, a: Array) -> LinearModel:
-        """Return M, D and K, the derivatives of the force by a, v and q, at accelerations a."""
+        """Return mass, damping and stiffness, the derivatives of `force` by a, v and q."""
         mass, damping, stiffness = self._columns("equation", point, a)
         damping = damping + self.friction.damping(self.model, point.v)
         return LinearModel(mass, stiffness, damping, self.model.names, self.inputs)
@@ -260,12 +262,13 @@ class Tangent:
     def accelerations(self, point: OperatingPoint, columns: Array | None = None) -> Array:
         """Compute accelerations, (n,); prescribed coordinates have their prescribed accelerations.
 
-        The others move along ``columns`` (n, k); if None, each coordinate moves freely.
+        The other coordinates move along the k directions ``columns``, (n, k); if None, each of them
+        moves freely.
 
         Raises
         ------
         SimulationError
-            If a motion has no inertia.
+            If a possible motion has no inertia.
         """
         prescribed = list(self.model.prescribed)
         if columns is None:
@@ -313,13 +316,14 @@ class Tangent:
         Returns
         -------
         value, by_q, by_v, by_a
-            Position [m], small rotation about the world's axes (0), velocity, angular velocity,
-            acceleration and angular acceleration, (18,); their derivatives, (18, n) each.
+            The value, (18,), contains position [m], small rotation about the world's axes (here 0),
+            velocity, angular velocity, acceleration and angular acceleration. Its derivatives with
+            respect to q, v and a have shape (18, n) each.
         """
         zeros = np.zeros((1, self.model.size))
         value = self._call("tip", point, a, zeros, zeros, zeros)[0][0]
         by_a, by_v, by_q = self._columns("tip", point, a)
-        by_q[3:6] = by_a[15:]  # small rotations by coordinates are those by their rates
+        by_q[3:6] = by_a[15:]  # rotation by coordinate equals angular velocity by rate
         return value, by_q, by_v, by_a
 
     def _columns(
@@ -392,7 +396,8 @@ def _trace(name: str, composite: Formulation) -> ca.Function:
 def _units(n: int, places: Sequence[int]) -> Array:
     """Return unit directions of accelerations, rates or coordinates, (3, m, n).
 
-    ``places`` lists which of the three (0, 1, 2) vary; every one gets n unit directions.
+    ``places`` lists which of accelerations (0), rates (1) and coordinates (2) vary; each has n unit
+    directions, so that m is n times the length of ``places``.
     """
     directions = np.zeros((3, len(places), n, n))
     for k, place in enumerate(places):
@@ -401,7 +406,7 @@ def _units(n: int, places: Sequence[int]) -> Array:
 
 
 class _LargeError(Exception):
-    """Error of a function that is too large to be worth compiling."""
+    """Raised for a function that is too large to be worth compiling."""
 
 
 def _interpreted(function: ca.Function) -> _Call:

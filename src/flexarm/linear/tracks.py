@@ -59,9 +59,10 @@ class Track:
     Attributes
     ----------
     name
-        The mode's name at the first point where it exists; its character may change later.
+        The mode's name at the first sweep point where it exists. The kind of deformation may change
+        along the sweep.
     eigenvalue
-        Eigenvalues [1/s], one per point, complex; NaN where the mode does not exist.
+        Complex eigenvalues [1/s], one per sweep point; NaN where the mode does not exist.
     """
 
     name: str
@@ -69,7 +70,7 @@ class Track:
 
     @property
     def frequency_hz(self) -> Array:
-        """Natural frequency at every point [Hz]."""
+        """Natural frequency at every sweep point [Hz]."""
         return np.abs(self.eigenvalue) / (2 * np.pi)
 
     @property
@@ -87,11 +88,11 @@ class Sweep(Summarised):
     names, units
         Names and units of the varied positions or speeds.
     kind
-        ``at``, positions, or ``speeds``.
+        What varies: ``at`` for positions, ``speeds`` for speeds.
     values
         Values of the positions or speeds, one array per joint.
     tracks
-        The modes without rigid-body motions; eigenvalues have one axis per varied joint.
+        All modes except rigid-body motions; their eigenvalue arrays have one axis per varied joint.
     notes
         Notes on the equilibria of all points.
     notices
@@ -150,12 +151,12 @@ class Sweep(Summarised):
         Parameters
         ----------
         count
-            Number of modes, slowest first; as many as can be read if None.
+            Number of modes to draw, slowest first; if None, as many as remain legible.
 
         Returns
         -------
         Figure
-            Matplotlib's.
+            A figure of Matplotlib.
         """
         if count is not None:
             require_count("count", count, 1)
@@ -271,21 +272,22 @@ def sweep(
     arm
         The arm, or its model.
     at, speeds
-        Positions and speeds by joint, as for `modes`; one joint has a sequence of speeds, or one
-        or two joints have a sequence of positions.
+        Positions and speeds by joint name, as for `modes`. The varied joint has a sequence of
+        speeds or positions; two joints may have sequences of positions.
     joints, straight, friction, friction_speed, following
         As for `modes`.
 
     Returns
     -------
     Sweep
-        One track per mode: frequency and damping over the points.
+        One track per mode: frequency and damping at all sweep points.
 
     Notes
     -----
-    Modes of neighbouring points are matched by the assurance criterion in the inner product of
-    the mass matrix, best overall (Kuhn-Munkres).  If a match is poor the step is halved, so that
-    modes are tracked through crossings, and change their character where curves veer.
+    Modes of neighbouring points are matched by the modal assurance criterion in the inner product
+    of the mass matrix, with the best sum over all modes (Kuhn-Munkres). If a match is poor the step
+    is halved. Modes are thus tracked through crossings; where frequency curves veer, a track's mode
+    shape changes gradually.
     """
     model = arm if isinstance(arm, Model) else build(arm)
     require_flag("straight", straight)
@@ -346,7 +348,7 @@ def sweep(
 
 
 def _range(name: str, values: object) -> Array:
-    """Return the values of a joint's range as an array, (P,)."""
+    """Return the P values of a joint's sequence as a validated array, (P,)."""
     numbers = list(values) if isinstance(values, np.ndarray) else listed(values)
     if numbers is None or not all(is_number(number) for number in numbers):
         raise refused(name, values, "a number, or a list of finite numbers")
@@ -354,7 +356,7 @@ def _range(name: str, values: object) -> Array:
 
 
 class _Follower:
-    """Modes tracked through a sweep, at the current point, with names; None if a mode ended."""
+    """Named modes at the current point of a sweep; None for modes that have ended."""
 
     def __init__(self, solve: Solve, place: Array) -> None:
         self.solve, self.place, self.last = solve, place, solve(place)
@@ -401,7 +403,7 @@ class _Follower:
 
 
 def _line(solve: Solve, axis: Array) -> list[Track]:
-    """Return the tracks of the modes over one range of values."""
+    """Return the tracks of the modes over the values of one joint."""
     follower = _Follower(solve, axis[:1])
     rows = [follower.values()]
     for value in axis[1:]:
@@ -413,9 +415,9 @@ def _line(solve: Solve, axis: Array) -> list[Track]:
 
 
 def _map(solve: Solve, first_values: Array, second_values: Array) -> list[Track]:
-    """Return the tracks of the modes over a grid of two ranges.
+    """Return the tracks of the modes over a grid of the values of two joints.
 
-    Modes are tracked along the first range, and from each of its points along the second.
+    Modes are tracked over the first joint's values, and from each of these over the second joint's.
     """
     follower = _Follower(solve, np.array([first_values[0], second_values[0]]))
     count = len(follower.names)
@@ -434,9 +436,9 @@ def _map(solve: Solve, first_values: Array, second_values: Array) -> list[Track]
 def _assurance(old: Sequence[Mode], new: Sequence[Mode], masses: tuple[Array, Array]) -> Array:
     """Compute the modal assurance criterion of old and new modes in the mass matrix, (old, new).
 
-    Values are from 0 to 1. Old shapes are orthogonal to rigid-body motions in the old mass matrix,
-    new shapes in the new one. Rigid-body parts of a shape at the other point, which are often
-    large, therefore have no effect.
+    Values are from 0 to 1. Mode shapes are orthogonal to rigid-body motions in the mass matrix of
+    their own sweep point only. The criterion is computed so that rigid-body parts, which are often
+    large in the other point's mass matrix, have no effect.
     """
     if not old or not new:
         return np.zeros((len(old), len(new)))

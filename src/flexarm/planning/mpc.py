@@ -1,9 +1,10 @@
 """Model predictive control: each sample optimises a horizon and applies the first interval.
 
-Intervals may be longer than the periods of vibrations: over each the equations are linearised about
-the last prediction and solved by their exponential (exponential Rosenbrock-Euler).  A sample
-evaluates accelerations at the beginning of all intervals, linearises the last one anew, and solves
-one quadratic program in the inputs: a real-time iteration with linear models a few samples old.
+Intervals may be longer than vibration periods: within each interval the equations are linearised
+about the last prediction and solved by the matrix exponential (exponential Rosenbrock-Euler). Each
+sample evaluates the accelerations at the beginning of all intervals, linearises the equations of
+the last interval, and solves one quadratic program for the inputs. This is a real-time iteration,
+in which the linear models of the earlier intervals are a few samples old.
 """
 
 import contextlib
@@ -49,7 +50,7 @@ from flexarm.planning.problem import Limits, MotionProblem, largest_inputs, line
 from flexarm.planning.vibrations import vibrations
 from flexarm.spatial import Array
 
-SOFT = 8  # DAQP's sign of a constraint that may be violated if need be
+SOFT = 8  # DAQP's flag of a constraint that may be violated if necessary
 
 
 def solve_program(H: Array, g: Array, A: Array, low: Array, top: Array) -> Array:
@@ -85,7 +86,7 @@ class Goal:
 
     x: Array  # reference states by sample from time 0 on, constant after the last, (J, 2n)
     u: Array  # reference inputs by sample, (J, k)
-    stage: Array  # root of the weight of (x, u) over an interval, (2n + k, 2n + k)
+    stage: Array  # square root of the weight of (x, u) over an interval, (2n + k, 2n + k)
     last: Array  # root of the weight of x after the horizon: the cost of LQR without limits
     fastest: float  # largest eigenvalue magnitude of the model at the goal [rad/s]
     weight: Array  # weight of (x, u) over an interval, ``stage.T stage``
@@ -98,15 +99,16 @@ class Mpc(Summarised):
     Attributes
     ----------
     period, intervals
-        Time between two samples and length of an interval [s]; number of intervals of the horizon.
+        Time between two samples [s], which is also the length of an interval; number of intervals
+        of the horizon.
     names, bandwidth
-        Names of the inputs; bandwidth of the joints with default weights [rad/s].
+        Names of the inputs; bandwidth [rad/s] of the joints in the default weights.
     broken
-        Number of samples at which no inputs would have satisfied all limits. Limits of the inputs
-        are always satisfied.
+        Number of samples at which no inputs could satisfy all limits. Limits of the inputs
+        themselves are always satisfied.
     x, u
-        The last prediction: states (q, v) at the ends of intervals from the present sample on,
-        (intervals + 1, 2n), and inputs, (intervals, k).
+        The last prediction: states (q, v) at the present sample and at the end of each interval,
+        (intervals + 1, 2n), and inputs in each interval, (intervals, k).
     """
 
     def __init__(
@@ -155,7 +157,7 @@ class Mpc(Summarised):
         return Summary(f"MPC of {self._problem.arm.name}", lines, ("input", "largest"), rows)
 
     def begin(self) -> "Mpc":
-        """Discard the last prediction, so that the next step starts from the arm at rest."""
+        """Discard the last prediction; the next one starts from an arm at rest."""
         self._begun, self._left, self.broken = False, False, 0
         return self
 
@@ -165,7 +167,7 @@ class Mpc(Summarised):
         Parameters
         ----------
         target
-            Target as for `step`; a plan begins at time 0.
+            Target as for `step`. If it is a plan, the plan begins at time 0 of the simulation.
 
         Returns
         -------
@@ -183,8 +185,8 @@ class Mpc(Summarised):
         q, v
             Coordinates and rates, (n,) each.
         target
-            Final positions of driven joints by name [rad], [m], other joints returning to the arm's
-            start; or a plan to follow.
+            Final positions of driven joints by name [rad], [m]; other joints return to their
+            initial positions. Or a plan to follow.
         t
             Time since the plan's beginning [s].
 
@@ -237,7 +239,7 @@ class Mpc(Summarised):
         for discount in (
             1.0,
             COST_DISCOUNT,
-        ):  # undamped motions that no input reaches have an infinite cost
+        ):  # the cost of uncontrollable, undamped motions is infinite
             with contextlib.suppress(np.linalg.LinAlgError, ValueError):
                 P = scipy.linalg.solve_discrete_are(discount * Ad, discount * Bd, Q, R, s=N)
                 break
@@ -274,7 +276,7 @@ class Mpc(Summarised):
     def _start(self, now: Array, goal: Goal, begun: int) -> None:
         """Compute the first prediction for a target, starting from an arm at rest.
 
-        It takes several iterations, or a single iteration if several diverge.
+        Several iterations are used, or only one if they diverge.
         """
         for count in (FIRST_ITERATIONS, 1):
             self.x[:], self.u[:] = now, goal.u[-1]
@@ -294,8 +296,8 @@ class Mpc(Summarised):
     def _recede(self, now: Array, goal: Goal, begun: int) -> None:
         """Shift the prediction by one interval and improve it by one iteration.
 
-        Linear models are shifted with their intervals; only the last interval's model is computed
-        anew.
+        Linear models are reused, shifted with their intervals; only the model of the last interval
+        is new.
         """
         k = len(self.names)
         self._hessian -= self._ended
@@ -331,9 +333,9 @@ class Mpc(Summarised):
         self._pushed[first:] = whole[:, :, n:] @ slopes[:, :, 2 * n :]
 
     def _append(self, goal: Goal, j: int) -> None:
-        """Add interval j's cost to the Hessian, and propagate state derivatives over it.
+        """Add the cost of interval j to the Hessian, and propagate derivatives over the interval.
 
-        These are the derivatives of the states by all inputs.
+        The derivatives are those of the states with respect to all inputs.
         """
         k, n = len(self.names), 2 * self._n
         own = slice(j * k, (j + 1) * k)
@@ -424,22 +426,22 @@ def mpc(
     Parameters
     ----------
     arm
-        The controller's model of the arm.  Its servos, brakes, inputs and events are left out.
+        The arm that the controller assumes. Its servos, brakes, inputs and events are ignored.
     period
         Time between two samples [s], and length of an interval.  It may be longer than the periods
         of fast vibrations.
     intervals
         Number of intervals of the horizon.
     limits
-        Limits at the samples. Limits of effort are always satisfied; limits of speed, deflection
-        and joint range are relaxed if no inputs satisfy them. Limits of effort and speed are taken
-        from the model file unless given.
+        Limits, which apply at the samples. Limits of effort are always satisfied; limits of speed,
+        deflection and joint range are relaxed if no inputs satisfy them. Effort and speed limits
+        that are None are taken from the model file.
     bandwidth
-        Bandwidth of the joints [rad/s] in the default weights, as for `lqr`; if None half the
-        slowest vibration's frequency at the start with joints held, but at most half a radian per
-        period and 20 rad/s.
+        Bandwidth of the joints [rad/s] in the default weights, as for `lqr`. If None, half the
+        frequency of the slowest vibration at the start with joints held, but at most half a radian
+        per sampling period and at most 20 rad/s.
     weights
-        Weights instead of the default ones, the states being all coordinates and their rates.
+        Weights that replace the default ones; the states are all coordinates and their rates.
 
     Returns
     -------

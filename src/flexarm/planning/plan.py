@@ -76,14 +76,14 @@ STIFF = ("EIy", "EIz", "GJ", "EA", "E", "G")
 
 @dataclass(frozen=True)
 class Variation:
-    """Residual vibration of the planned inputs with one varied parameter of the arm."""
+    """Residual vibration after the planned inputs if one parameter of the arm is different."""
 
     name: str  # name and relative change of the varied parameter
     residual: float  # vibration of the tip after the motion's end [m]
 
 
 def variations(arm: Arm, run: Run, duration: float) -> tuple[Variation, ...]:
-    """Return residual vibrations of the same inputs with payload and stiffness varied."""
+    """Return residual vibrations after a run's inputs for varied payload and stiffness."""
     listed: dict[str, dict[str, Any]] = {}
     if arm.payload is not None and arm.payload.mass:
         for share in (-PAYLOAD_ERROR, PAYLOAD_ERROR):
@@ -100,7 +100,7 @@ def variations(arm: Arm, run: Run, duration: float) -> tuple[Variation, ...]:
 
 
 def _stiffnesses(arm: Arm, factor: float) -> dict[str, Any]:
-    """Return all stiffnesses of sections and drives times a factor, keyed by model file key."""
+    """Return the stiffnesses of all sections and drives times a factor, by model-file key."""
     changed: dict[str, Any] = {}
     for k in range(1, len(arm.links) + 1):
         places = [f"links.{k}.section.{name}" for name in STIFF]
@@ -126,31 +126,34 @@ class Plan(Summarised):
     Attributes
     ----------
     arm
-        The arm with the inputs as tables of the model file, for `flexarm.save` and
-        `flexarm.simulate`. Its servos follow the planned motion; the inputs are their feedforward.
+        The arm with the planned inputs as tables of the model file, for `flexarm.save` and
+        `flexarm.simulate`. If the arm has servos, they follow the planned motion, with the inputs
+        as feedforward.
     aim
-        Objective that was minimised: ``time``, or ``energy``, the integral of the squared inputs.
+        Minimised objective: ``time`` (duration) or ``energy`` (integral of the squared inputs).
     duration
         Duration of the motion [s].
     times, u
-        Ends of the inputs' intervals [s], (T,), and the inputs at these times, (T, k).
+        Times [s] at the boundaries of the input intervals, (T,), and the inputs there, (T, k).
     run
-        Simulation of the motion at a tolerance of 1e-8, continued for a period of the slowest
-        vibration; at 1e-5, because of rounding, if the fastest vibration has hundreds of periods.
+        Simulation of the motion and of one more period of the slowest vibration. The relative
+        tolerance is 1e-8, or, because of rounding, 1e-5 if the motion has hundreds of periods of
+        the fastest vibration.
     unshaped
-        A motion for comparison: joints follow a cycloid of the same duration exactly.
+        Simulation of a motion for comparison, in which the joints follow cycloids of the same
+        duration exactly.
     residual, unshaped_residual
-        Vibration amplitude of the tip after the end of the planned and the unshaped motion [m].
+        Vibration amplitude of the tip [m] after the planned and after the unshaped motion.
     tolerated
         Tip vibration that ``tolerance`` and ``atol`` allow [m]; a larger one causes a warning.
     miss
-        Distance from rest at the goal, relative to the ranges of coordinates and rates.
+        Largest deviation of a coordinate or rate from rest at the goal, relative to its range.
     margins
-        Largest values of limited quantities over their limits, by name.
+        Largest value of each limited quantity, divided by its limit, by name.
     fastest
-        Period of the arm's fastest vibration [s], which intervals may exceed.
+        Period of the arm's fastest vibration [s]; intervals may be longer.
     iterations, cpu_seconds
-        Number of iterations and CPU time [s].
+        Number of iterations and CPU time [s] of the search.
     """
 
     arm: Arm
@@ -191,7 +194,7 @@ class Plan(Summarised):
 
     @cached_property
     def robustness(self) -> tuple[Variation, ...]:
-        """Residual vibrations of the planned inputs with varied payload and stiffness."""
+        """Residual vibrations after the planned inputs for varied payload and stiffness."""
         return variations(self.arm, self.run, self.duration)
 
     def plot(self) -> "Figure":
@@ -220,28 +223,31 @@ def plan(
     Parameters
     ----------
     arm
-        The arm.  Its brakes, inputs and events are left out: the plan's inputs drive it.  Servos
-        are left out of the search, and follow the planned motion in `Plan.arm`.
+        The arm. Its brakes, inputs and events are ignored, since the planned inputs drive it.
+        Servos are ignored in the search, and follow the planned motion in `Plan.arm`.
     to
-        Final positions of driven joints by name [rad], [m]; the others return to their start.
+        Final positions of driven joints by name [rad], [m]; joints without a value end where they
+        start.
     aim
-        ``energy`` minimises the inputs' squares for a given duration, ``time`` the duration.
+        ``energy`` minimises the integral of the squared inputs for a given duration, ``time``
+        minimises the duration.
     duration
-        Duration [s]; with the aim ``time``, a feasible duration to begin with.
+        Duration [s]; with the aim ``time``, a feasible duration from which the search begins.
     start
         Initial positions of driven joints by name; if None, the arm's start.
     limits
-        Limits of the motion; limits of effort and speed are taken from the model file unless given.
+        Limits of the motion; effort and speed limits that are None are taken from the model file.
     intervals
         Number of intervals of the inputs.  They may be longer than the periods of fast vibrations.
     joining
-        ``cubic``: inputs are cubic splines, smooth at both ends; ``hold``: inputs are constant in
-        each interval, as from a digital controller; best for the aim ``time``.
+        ``cubic``: inputs are cubic splines, smooth at both ends. ``hold``: inputs are constant in
+        each interval, as from a digital controller, which suits the aim ``time`` best.
     tolerance
-        Tolerated vibration of the tip, relative to the unshaped motion's; larger vibration gives a
-        warning.
+        Tolerated vibration of the tip, relative to that of the unshaped motion; a larger one causes
+        a warning.
     atol
-        Vibration of the tip that is always tolerated [m]; 1e-5 of the arm's reach if None.
+        Vibration amplitude of the tip that is always tolerated [m]; if None, 1e-5 times the arm's
+        reach.
 
     Returns
     -------
@@ -251,8 +257,8 @@ def plan(
     Raises
     ------
     PlanRefused
-        If no motion is found that reaches the goal within the limits in the verifying simulation;
-        its attribute ``plan`` is the best motion.
+        If no motion is found that reaches the goal within the limits in the verifying simulation.
+        The exception's attribute ``plan`` is the best motion found.
     FlexarmError
         If an argument is invalid.
     """
@@ -322,7 +328,7 @@ def _finished(
     arm: Arm, program: NonlinearProgram, aim: Aim, judged: "_Judged", tolerance: float,
     anyway: float, begun: float,
 ) -> Plan:  # fmt: skip
-    """Return the plan of a motion, compared with an unshaped one; arguments as for `plan`."""
+    """Return a verified motion as a `Plan`, with an unshaped motion; arguments as for `plan`."""
     problem, inputs, iterate, run = program.problem, program.inputs, judged.found, judged.run
     unshaped = _unshaped(problem, iterate.duration, float(run.t[-1]))
     before, left = (motion.settling(iterate.duration).swing for motion in (unshaped, run))
@@ -353,7 +359,7 @@ def _following(arm: Arm, problem: MotionProblem, run: Run, duration: float) -> d
         )  # fmt: skip
         moving = run.t <= duration
         t, values = run.t[moving], (states @ row)[moving]
-        # The last values repeat, so that the target stays there.
+        # The last values repeat, so that the target stays at its final position.
         data[follows] = {
             "kind": "table", "interpolation": "cubic",
             "times": [*t.tolist(), *(duration + share * duration for share in (0.1, 0.2, 0.3))],
@@ -436,7 +442,7 @@ def _first_duration(
 ) -> float:
     """Return a duration [s] for which a smooth motion of the rigid arm needs moderate inputs.
 
-    Inputs that hold the arm are subtracted from those available.
+    The effort that holds the arm is subtracted from the available effort.
     """
     shares, length = np.linspace(0.0, 1.0, EFFORT_POINTS), 1.0
     holding = _rigid_inputs(problem, to, start, np.inf, shares)
@@ -470,7 +476,8 @@ def _require_holds(problem: MotionProblem, most: Array) -> None:
 def _require_effort(problem: MotionProblem, values: Array, most: Array, length: float) -> None:
     """Raise an error if even the rigid arm needs over five times an input limit for the motion.
 
-    ``values`` are the inputs of a motion of ``length`` seconds, and ``most`` their limits.
+    ``values`` are the inputs of the rigid arm in a motion of ``length`` seconds, ``most`` their
+    limits.
     """
     needed = np.abs(values).max(axis=0)
     worst = int(np.argmax(needed / most))
@@ -491,13 +498,13 @@ class _Judged:
     run: Run  # simulation of the motion at a tight tolerance with many samples
     after: float  # time that is simulated after the motion's end [s]
     miss: float  # distance from rest at the goal, relative to the ranges
-    used: tuple[float, ...]  # largest values over limits, inputs excluded, in their order
-    margins: dict[str, float]  # the same by name, inputs first
+    used: tuple[float, ...]  # largest value over limit of each limited quantity except inputs
+    margins: dict[str, float]  # largest value over limit by name of the quantity, inputs first
     count: int  # number of iterations
 
 
 def _judge(program: NonlinearProgram, plan: Iterate, after: float, count: int) -> _Judged:
-    """Verify a motion by simulation at a tight tolerance, and return both.
+    """Return a motion with the simulation at a tight tolerance that verifies it.
 
     Raise an error if the simulation stops early or misses the goal.
     """
@@ -605,11 +612,12 @@ def _unshaped(problem: MotionProblem, duration: float, t_end: float) -> Run:
             changes[f"{key}.motion"] = {
                 "kind": "cycloid", "start": ends[0], "end": ends[1], "duration": duration,
             }  # fmt: skip
-    # Default shapes depend on the joints' actuation: start amplitudes lose their meaning.
+    # Default shape functions depend on the joints' actuation, so that initial amplitudes for other
+    # shapes have no meaning here.
     for k, link in enumerate(problem.arm.links):
         if link.start:
             changes[f"links.{k + 1}.start"] = None
-    # Friction does not change a prescribed motion, and may not act on one.
+    # Friction has no effect on a prescribed motion, and models do not accept it there.
     prescribed = change_arm(problem.frictionless, changes)
     bent = np.any(np.delete(problem.start, [axis.index for axis in problem.model.axes]))
     return simulate_whole(

@@ -44,8 +44,8 @@ DEGREES: dict[Joining, int] = {"cubic": 3, "hold": 0}  # degree of the B-splines
 class Inputs:
     """Inputs as B-splines over normalised time 0 to 1, bounded by their control values.
 
-    Cubic splines have continuous second derivatives, like cubic tables of the model file; their
-    first and last three control values hold the arm at rest.
+    Cubic splines have continuous second derivatives, like cubic tables of the model file. Their
+    first three and last three control values are the inputs that hold the arm at rest.
     """
 
     joining: Joining
@@ -69,7 +69,7 @@ class Inputs:
 
     @property
     def fine(self) -> int:
-        """Number of table points per interval for which a table equals the spline exactly."""
+        """Number of table points per interval with which a table reproduces the spline exactly."""
         return 2 if self.degree else 1
 
     @cached_property
@@ -80,7 +80,7 @@ class Inputs:
 
     @cached_property
     def fixed(self) -> tuple[list[int], list[int]]:
-        """Indices of control values to be fixed for rest: those of the start, those of the end."""
+        """Indices of the control values that are fixed for rest at the start and at the end."""
         return list(range(self.degree)), list(range(self.intervals, self.count))
 
     @cached_property
@@ -89,7 +89,7 @@ class Inputs:
 
         Derivatives are with respect to normalised time.
         """
-        begins = (np.arange(self.steps) + 1e-9) / self.steps  # the highest one jumps at knots
+        begins = (np.arange(self.steps) + 1e-9) / self.steps  # the highest order jumps at knots
         orders = range(self.degree + 1)
         return np.array([self._spline(np.eye(self.count), begins, k) for k in orders])
 
@@ -97,7 +97,7 @@ class Inputs:
     def at_ends(self) -> Array:
         """Basis functions at the end of each part, shape (steps, count).
 
-        Piecewise constant inputs have the value after the end there.
+        At these times piecewise constant inputs have the value of the next part.
         """
         last = self._spline(np.eye(self.count), np.ones(1)) if self.degree else 0.0
         return np.vstack([self.derivatives[0][1:], np.zeros((1, self.count)) + last])
@@ -138,10 +138,10 @@ METHOD = "dop853"  # integrator for tight tolerances
 
 
 def undriven(arm: Arm) -> Arm:
-    """Return the arm without servos, brakes, inputs, events and other bodies.
+    """Return the arm without servos, brakes, inputs, events and other free bodies.
 
-    On a free base, contacts are removed too, since control laws there do not include them;
-    `require_clear` checks the result.
+    If the base is free, contacts are removed too, since control laws on a free base do not include
+    contact forces; `require_clear` checks the planned motion for contacts.
     """
     data = arm.model_dump(exclude_unset=True, mode="json")
     touching = ("contacts",) if isinstance(arm.base, FreeBase) else ()
@@ -156,7 +156,7 @@ def undriven(arm: Arm) -> Arm:
 
 
 def _resting_positions(arm: Arm) -> dict[str, float]:
-    """Return the positions of driven joints in the equilibrium at which the arm starts, by name."""
+    """Return the positions of driven joints in the equilibrium in which the arm starts, by name."""
     model = build(arm)
     q = SteadyProblem.of(model, {}, law=False).solve().q
     driven = drives(model)
@@ -178,7 +178,7 @@ def require_clear(arm: Arm, planned: Arm, run: Run) -> None:
 
 
 def require_rest(model: Model, rest: Array) -> None:
-    """Raise an error if the arm's start has nonzero rates or is no equilibrium of the links."""
+    """Raise an error if the arm starts with nonzero rates or out of the links' equilibrium."""
     q, rates = start_state(model)
     k = int(np.argmax(np.abs(rates)))
     if abs(rates[k]) > NEGLIGIBLE:
@@ -202,7 +202,7 @@ class MotionProblem:
     arm: Arm  # the arm at rest at the start, driven by inputs alone
     model: Model  # model of the arm
     start: Array  # coordinates at rest at the start, (n,)
-    goal: Array  # coordinates at rest at the goal, (n,); a free base's are arbitrary
+    goal: Array  # coordinates at rest at the goal, (n,); arbitrary for a free base
     holds: Array  # inputs that hold the arm at start and goal, (2, k)
 
     @classmethod
@@ -224,8 +224,8 @@ class MotionProblem:
     ) -> "MotionProblem":
         """Build the problem of moving driven joints to positions ``to`` [rad], [m].
 
-        Unlike with `of`, these may be the positions at the start. Joints that are not in ``start``
-        are where the arm starts; with ``start: equilibrium``, servos may let them sag.
+        Unlike in `of`, final and initial positions may be equal. Joints that are not in ``start``
+        keep the arm's initial positions; with ``start: equilibrium``, servos may let joints sag.
         """
         bare = undriven(arm)
         model = build(bare)
@@ -247,10 +247,10 @@ class MotionProblem:
 
     @cached_property
     def unlimited(self) -> Arm:
-        """The arm without joint limits, so that simulations in the search may exceed them.
+        """The arm without joint limits, so that simulations in the search may exceed these limits.
 
-        Joints with stops, and joints of links whose shape functions are valid in a range only, keep
-        their position limits.
+        Position limits remain at joints with mechanical stops, and at joints whose links have shape
+        functions that are valid in a limited range only.
         """
         ranged = {part.exposed for part in self.model.links if part.range is not None}
         no_limits: dict[str, None] = {}
@@ -311,7 +311,7 @@ class MotionProblem:
         return self.equation.input_names
 
     def profiles(self, inputs: Inputs, values: Array, duration: float) -> dict[str, Any]:
-        """Return input tables for the model file by joint, from control values (count, k)."""
+        """Return input tables for the model file, by joint name, from control values (count, k)."""
         return {
             name: inputs.profile(values[:, k], duration, float(self.holds[1, k]))
             for k, name in enumerate(self.names)
@@ -321,7 +321,7 @@ class MotionProblem:
         self, inputs: Inputs, values: Array, duration: float, *, rtol: float, after: float = 0.0,
         finer: int = 1,
     ) -> Run:  # fmt: skip
-        """Simulate the arm with control values (count, k), and ``after`` more seconds.
+        """Simulate a motion with input control values (count, k), and ``after`` more seconds.
 
         Samples are at the beginnings, middles and ends of the inputs' parts, or ``finer`` times as
         dense.
@@ -338,7 +338,7 @@ class MotionProblem:
         return max(LOOSER_FACTOR * tight, LEAST_LOOSER_RTOL) if many else tight
 
     def miss(self, run: Run, row: int = -1) -> Array:
-        """Return how far a sample of a run is from rest at the goal, in coordinates and rates."""
+        """Return a sample's deviations from rest at the goal, in coordinates and rates."""
         return np.concatenate([(run.q[row] - self.goal)[self.kept], run.v[row][self.kept]])
 
 
@@ -349,18 +349,20 @@ FORCES = {"base_force": "N", "base_torque": "N m"}
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a motion; None stands for the limit of the model file, if it states one.
+    """Limits of a motion; None means the limit of the model file, or no limit if it has none.
 
     Attributes
     ----------
     effort, speed
-        Inputs, and speeds of driven joints [rad/s], [m/s]: one number, or by name of the joint.
+        Inputs, and speeds of driven joints [rad/s], [m/s]: one number for all joints, or numbers by
+        joint name.
     deflection
-        Deflections of links' tips from their roots [m]: one number, or by name of the link.
+        Deflections of the links' tips relative to their roots [m]: one number for all links, or
+        numbers by link name.
     strain
-        Strain of any fibre of any link.
+        Largest strain of any fibre of any link.
     base_force, base_torque
-        Force [N] and torque [N m] of the ground on the first joint; not on a free base.
+        Force [N] and torque [N m] of the ground on the first joint; not allowed for a free base.
     """
 
     effort: ByName = None
@@ -378,15 +380,15 @@ class Limit:
     name: str
     unit: str
     allowed: float  # largest absolute value
-    measure: Measure  # computes it, (T, r), from coordinates, rates and inputs
+    measure: Measure  # computes the quantity, (T, r), from coordinates, rates and inputs
     share: float = USED_SHARE  # share of the allowed value that plans use; samples miss peaks
 
     def peak(self, q: Array, v: Array, u: Array) -> float:
-        """Return the quantity's largest absolute value in a motion over its allowed value."""
+        """Return the largest absolute value in a motion, divided by the allowed value."""
         return float(np.abs(self.measure(q, v, u)).max() / self.allowed)
 
     def tightened(self, peak: float) -> "Limit":
-        """Return the limit, lowered by as much as a peak between samples exceeds it."""
+        """Return the limit lowered by the amount by which a peak between samples exceeds it."""
         return replace(self, share=self.share * min(1.0, 0.995 / peak))
 
     def linear(self, q: Array, v: Array, u: Array) -> tuple[Array, Array, Array, Array]:
@@ -425,7 +427,7 @@ def list_limits(problem: MotionProblem, limits: Limits) -> tuple[Limit, ...]:
 
 
 def linear_limits(problem: MotionProblem, limits: Limits) -> tuple[Array, Array, Array]:
-    """Return rows, low and top of the linear limits ``low <= rows @ (q, v) <= top``.
+    """Return the arrays rows, low and top of the linear limits ``low <= rows @ (q, v) <= top``.
 
     They limit speeds, deflections and joint positions; speeds and deflections are relative to their
     limits.
@@ -476,7 +478,7 @@ def _positions(problem: MotionProblem) -> list[Limit]:
 
 
 def _require_room(axis: Axis, bound: float, ends: Array, left: Array) -> None:
-    """Raise an error if the start violates a joint limit, or if the goal is too near one."""
+    """Raise an error if the start violates a joint limit, or if the goal is too near the limit."""
     room = (
         0.0
         if axis.acts.stops is not None

@@ -1,8 +1,9 @@
 """Optimisation of a motion by nonlinear least squares: simulated iterates and their derivatives.
 
-Residuals are inputs, misses of the goal and violations of limits. Every iterate is a simulated
-motion, so an accepted one is always feasible; the linearisation only proposes the next iterate.
-`sensitivity` explains why intervals may be longer than vibration periods.
+Residuals are inputs, deviations from the goal and violations of limits. Every iterate is a
+simulated motion, and the linearisation only proposes the next iterate; an accepted motion is
+therefore always feasible. Intervals may be longer than vibration periods, since `sensitivity`
+solves the linearised equations over each part of an interval.
 """
 
 from dataclasses import dataclass
@@ -36,7 +37,8 @@ def sensitivity(problem: MotionProblem, inputs: Inputs, duration: float, run: Ru
     Returns
     -------
     ndarray
-        Derivatives, (steps + 1, 2n, count * k), ordered by place of the values, then by input.
+        Derivatives, (steps + 1, 2n, count * k); the last axis is ordered by control value, then by
+        input.
     """
     n, k = problem.model.size, len(problem.names)
     shapes = inputs.derivatives / (duration ** np.arange(len(inputs.derivatives)))[:, None, None]
@@ -117,13 +119,14 @@ class Iterate:
 class NonlinearProgram:
     """Optimisation of a motion: least inputs that reach the goal within the limits."""
 
-    # problem, inputs, limits: the motion, how its inputs are made, and what it must not exceed.
+    # problem, inputs and limits: the motion problem, the spline basis of its inputs, and the limits
+    # that it must not exceed.
     problem: MotionProblem
     inputs: Inputs
     limits: tuple[Limit, ...]
-    most: Array  # largest inputs, infinite where there are none, (k,)
+    most: Array  # largest allowed inputs, infinite if unlimited, (k,)
     scale: Array  # scale of each input, (k,)
-    spread: Array  # scale of each input's changes relative to ``scale``, (k,)
+    spread: Array  # scale of each input's changes, divided by ``scale``, (k,)
 
     def simulate(self, values: Array, duration: float) -> Iterate:
         """Return the simulated motion of given input values, with its distance from the goal."""
@@ -139,7 +142,7 @@ class NonlinearProgram:
     def sizes(self, run: Run) -> Array:
         """Return the scale of each coordinate's and each rate's deviation from the goal.
 
-        Scales are the ranges in a run, with a lower bound.
+        Scales are the ranges of coordinates and rates in a run, with a lower bound.
         """
         with_goal = self.problem.kept
         ranges = []
@@ -149,7 +152,7 @@ class NonlinearProgram:
         return np.concatenate(ranges)
 
     def solve(self, first: Iterate) -> tuple[Iterate, int]:
-        """Return the optimal motion, found from a motion at rest at both ends.
+        """Optimise a motion, starting from a motion that is at rest at both ends.
 
         Returns
         -------
@@ -183,9 +186,10 @@ class NonlinearProgram:
         raise refused
 
     def used(self, run: Run) -> tuple[Array, Array]:
-        """Return limited quantities relative to their limits, at the end of each integration step.
+        """Return limited quantities divided by their limits, at the end of each integration step.
 
-        The second array contains the share of each limit that may be used; both have shape (N,).
+        The second array contains the fraction of each limit that the motion may use; both arrays
+        have shape (N,).
         """
         q, v, u = (samples[2::2] for samples in (run.q, run.v, run.u))
         used = [limit.measure(q, v, u).ravel() / limit.allowed for limit in self.limits]
@@ -195,7 +199,7 @@ class NonlinearProgram:
     def slopes(self, now: Iterate) -> tuple[Array, Array]:
         """Return Jacobians of the goal deviation and of the limited quantities.
 
-        They are derivatives by the input values, shape (rows, count k).
+        The Jacobians are derivatives with respect to the input control values, (rows, count k).
         """
         run, n, with_goal = now.run, self.problem.model.size, self.problem.kept
         states = sensitivity(self.problem, self.inputs, now.duration, run)
@@ -211,7 +215,7 @@ class NonlinearProgram:
 class MotionResiduals:
     """Residuals of the least-squares problem: inputs, goal deviations and limit violations.
 
-    Unknowns are the control values except those that hold the arm at its ends.
+    Unknowns are the control values, except those fixed for rest at both ends of the motion.
 
     Attributes
     ----------

@@ -104,7 +104,7 @@ class Shaper(Summarised):
         return Shaper(times[apart], joined, f"{self.label} * {other.label}")
 
     def residual(self, frequency: ArrayLike, damping: ArrayLike = 0.0) -> Array:
-        """Return the vibration left in a mode, relative to that caused by a single impulse.
+        """Return the residual vibration of a mode, relative to that after a single impulse.
 
         Parameters
         ----------
@@ -113,8 +113,10 @@ class Shaper(Summarised):
 
         Notes
         -----
-        Singer & Seering 1990, eq. 10: ``exp(-z w t_k) sqrt(C^2 + S^2)`` of the impulses'
-        ``A exp(z w t) cos(w_d t)`` and ``sin``.
+        Singer & Seering 1990, eq. 10: the residual is ``exp(-z w t_k) sqrt(C^2 + S^2)``. C and S
+        are the sums of ``A exp(z w t) cos(w_d t)`` and ``A exp(z w t) sin(w_d t)`` over the
+        impulses of time t and amplitude A, the last at t_k. The mode has frequency w, damping ratio
+        z and damped frequency w_d.
         """
         w, z = (require_array(name, value)[..., None] for name, value in
                 (("frequency", frequency), ("damping", damping)))  # fmt: skip
@@ -132,13 +134,13 @@ def shaper(
     Parameters
     ----------
     kind
-        ``zv`` leaves no vibration at the frequency; with ``zvd`` the first derivative of the
-        residual vibration by frequency is 0 there too, with ``zvdd`` also the second; ``ei`` leaves
-        ``vibration`` there, and less in a band.
+        ``zv`` leaves no vibration at ``frequency``. With ``zvd``, the first derivative of the
+        residual vibration with respect to frequency is 0 as well, with ``zvdd`` also the second.
+        ``ei`` leaves the residual ``vibration`` at ``frequency``, and less in a band around it.
     frequency, damping
         Natural frequency [rad/s] and damping ratio of the mode.
     vibration
-        Residual vibration of an ``ei`` shaper, relative to the unshaped one.
+        Residual vibration of an ``ei`` shaper at ``frequency``, relative to unshaped vibration.
     """
     require_word("kind", kind, KINDS)
     w = require_positive("frequency", frequency, unit="rad/s")
@@ -158,7 +160,7 @@ def shaper(
 
 
 def _ei(half: float, damping: float, v: float) -> Shaper:
-    """Return an extra-insensitive shaper: vibration v at the frequency, 0 at both sides of it.
+    """Return an EI shaper, with vibration v at the mode's frequency and 0 at both sides of it.
 
     Half a damped period is ``half`` [s]. Without damping the amplitudes of the three impulses are
     (1 + v)/4, (1 - v)/2 and (1 + v)/4; with damping the equations are solved by continuation in the
@@ -233,7 +235,7 @@ def plot_robustness(
     shapers
         Shapers by label.
     frequency, damping
-        Natural frequency [rad/s] for which the shapers are designed, and damping ratio of the mode.
+        Design frequency [rad/s] of the shapers, and damping ratio of the mode.
     band
         Range of the actual frequency, relative to ``frequency``.
     """
@@ -261,7 +263,8 @@ NOTHING = Shaper(np.zeros(1), np.ones(1), "none")
 class ShapedInputs(Summarised):
     """An arm whose motions are convolved with input shapers.
 
-    ``print`` simulates the arm with and without shaping, and reports the residual vibrations.
+    Printing an instance simulates the arm with and without shaping, and reports the residual
+    vibrations.
 
     Attributes
     ----------
@@ -302,7 +305,8 @@ class ShapedInputs(Summarised):
                 at_end.names, at_end.frequency, at_end.damping, swings, left, strict=True))
         ]  # fmt: skip
         named = ", ".join(f"{name} ({hertz} Hz)" for name, hertz, *_, yes, _ in rows if yes)
-        # The vibrations that are shaped for, and the largest residual ones, come first.
+        # The modes for which the shapers are designed, and those with the largest residuals, come
+        # first.
         worst = np.argsort(-swings * left, kind="stable")
         first = list(dict.fromkeys([*at_end.order[: self.modes], *worst]))[:PRINTED_VIBRATIONS]
         rest = set(range(len(rows))) - set(first)
@@ -351,8 +355,8 @@ class ShapedInputs(Summarised):
     def residuals(self) -> tuple[float, float]:
         """Residual vibration amplitude of the tip [m], without and with shaping.
 
-        It is evaluated after the shaped motion's end; a warning explains a larger value with
-        shaping.
+        The amplitude is evaluated after the end of the shaped motion. A warning is issued if
+        shaping increases it.
         """
         first, second = (run.settling(self.end).swing for run in self.runs)
         if second > first:
@@ -402,12 +406,12 @@ class ShapedInputs(Summarised):
 
     @cached_property
     def left(self) -> dict[str, float]:
-        """Amplitude of each mode in the residual tip motion [m], oscillating or not.
+        """Amplitude [m] of each oscillating or decaying mode in the residual tip motion.
 
         Notes
         -----
-        The tip's curve is fitted, by least squares, by a constant and motions ``exp(s t)`` of the
-        arm's eigenvalues s; the remainder is listed separately.
+        The tip's position over time t is fitted, by least squares, by a constant and by ``exp(s
+        t)`` for the arm's eigenvalues s; the remainder is listed separately.
         """
         run, at_end = self.runs[1], self.vibrations[-1]
         t, tip = (x[run.t >= self.end - 1e-9] for x in (run.t, run.tip))
@@ -442,23 +446,23 @@ def shape_inputs(
     vibration: float = EI_VIBRATION,
     follow_posture: bool = False,
 ) -> ShapedInputs:
-    """Return the arm with its servo targets and prescribed motions shaped for its own modes.
+    """Shape the servo targets and prescribed motions of an arm for its natural vibrations.
 
     Parameters
     ----------
     arm
-        The arm; at least one joint has a servo with a target, or a prescribed motion, that comes
-        to an end.
+        The arm. At least one joint must have a servo target or a prescribed motion that comes to
+        rest.
     kind
-        ``zv``, ``zvd``, ``zvdd`` or ``ei``: each more robust and longer than the one before.
+        Kind of shaper: ``zv``, ``zvd``, ``zvdd`` or ``ei``, see `shaper`.
     modes
-        Number of vibration modes to shape for: first the modes that the motion excites anywhere
-        along its path, slowest first, then the other modes.
+        Number of vibration modes to suppress: first the modes that the motion excites anywhere
+        along its path, from the slowest, then all other modes.
     vibration
-        Residual vibration of ``ei`` at the frequency, relative to the unshaped one.
+        Residual vibration of ``ei`` at a mode's frequency, relative to unshaped vibration.
     follow_posture
-        Whether impulses are adapted to the frequencies along the motion; else the frequencies at
-        the end of the motion are used.
+        Whether impulses are adapted to the frequencies along the motion; if false, they are
+        designed for the frequencies at its end.
 
     Returns
     -------
@@ -468,8 +472,8 @@ def shape_inputs(
     Raises
     ------
     FlexarmError
-        If nothing moves, a motion does not end, or there are fewer vibrations; if damping alone
-        leaves little more than ``ei`` by its end.
+        If nothing moves, if a motion does not end, or if the arm has fewer than ``modes``
+        vibrations. Also if damping alone ends the vibrations almost as well as an EI shaper.
     """
     require_count("modes", modes, 1)
     require_flag("follow_posture", follow_posture)
@@ -505,7 +509,8 @@ def _along(
 ) -> list[Vibrations]:
     """Return the vibrations at postures along a motion, in the same order of modes.
 
-    Unless ``every`` posture is needed, those without an equilibrium are left out, except the last.
+    Unless ``every`` posture is required, postures without an equilibrium are omitted, except the
+    last.
     """
     tangent, at_postures = Tangent(model), []
     ways = {name: _way(profile) for name, (_, profile) in named.items()}
@@ -583,7 +588,7 @@ def _shaped(
 ) -> dict[str, Any]:
     """Return a motion table for the model file: a profile convolved with an input shaper.
 
-    The shapers belong to the given times and are interpolated in between.
+    Each shaper belongs to one of the given times; between the times, shapers are interpolated.
     """
     rows = pieces(profile)
     if len(shapers) == 1 and not np.any(rows[:, 3:7]):
@@ -594,7 +599,7 @@ def _shaped(
         kind = "hold"
     else:
         instants, kind = np.linspace(0.0, end, TABLE_POINTS + 1), "cubic"
-        instants = np.append(instants, end + REST_SHARE * end)  # at rest since the end
+        instants = np.append(instants, end + REST_SHARE * end)  # the motion rests from its end on
     delays = np.array([shaper.times for shaper in shapers])
     sizes = np.array([shaper.amplitudes for shaper in shapers])
     values = [

@@ -64,8 +64,9 @@ class Vibrations:
 def line_up(at_postures: Sequence[Vibrations]) -> list[Vibrations]:
     """Return vibrations at postures along a motion, with modes ordered as at the last posture.
 
-    Modes are matched by the similarity of mode shapes and renamed accordingly; swings are the
-    largest over all postures. A mode without a counterpart is copied from the next posture.
+    Modes are matched by the similarity of their shapes, and take the names of their counterparts at
+    the last posture. Swings are the largest over all postures. A mode without a counterpart is
+    copied from the next posture.
     """
     from scipy.optimize import linear_sum_assignment  # takes long to import
 
@@ -93,15 +94,17 @@ def vibrations(
     """Return the natural vibrations of an arm held at given joint positions [rad], [m], by name.
 
     Joints with a servo are held by the servo's stiffness and damping. Other joints are held
-    rigidly, elastic ones at their motor. Integral action, limits and sampling of servos are
-    neglected. ``ways`` has the ranges of the joints' motions by name.
+    rigidly; elastic joints are held at their motor. Integral action, limits and sampling of servos
+    are neglected. ``ways`` contains the range of each joint's motion by joint name.
 
     Notes
     -----
-    A target or a prescribed coordinate r acts by a force ``F(s) r``: ``push (k + d s)`` of a servo
-    (``push k`` if its target only jumps, without a rate), ``-(M s^2 + D s + K) e`` of a
-    coordinate.  After a step of it a mode x of eigenvalue s has the amplitude
-    ``2 x x^T F / (s x^T (2 s M + D) x)``, exactly where the matrices are symmetric.
+    A set-point r, the target of a servo or a prescribed coordinate, acts by a generalised force
+    ``F(s) r`` at eigenvalue s. F is ``push (k + d s)`` for a servo with stiffness k, damping d and
+    force direction ``push``, or ``push k`` if the target jumps. For a prescribed coordinate with
+    unit vector e, F is ``-(M s^2 + D s + K) e`` with mass, damping and stiffness matrices M, D and
+    K. After a unit step of r, a mode of shape x has the amplitude ``2 x x^T F / (s x^T (2 s M + D)
+    x)``, which is exact for symmetric matrices.
     """
     model = tangent.model
     equilibrium = settle_down(tangent, at, {})
@@ -149,7 +152,7 @@ def _servo(tangent: Tangent, servo: Servoed) -> tuple[Array, float, float]:
 def _force(tangent: Tangent, whole: LinearModel, name: str, s: Complex) -> Complex:
     """Return the generalised forces (n, k) by a unit set-point of a joint, at k eigenvalues s.
 
-    The target is a servo's or a prescribed coordinate.
+    The set-point is a servo's target or a prescribed coordinate.
     """
     for servo in servos(tangent.model):
         if servo.name == name:
