@@ -1,4 +1,4 @@
-"""Error estimates of a motion: forces that it leaves in richer equations, and the response."""
+"""Error estimates of a motion: response to the residual forces in the equations of a richer arm."""
 
 import itertools
 from collections.abc import Iterator
@@ -35,13 +35,13 @@ from flexarm.spatial import Array
 class Stretch:
     """Time interval of a motion in which the matrices of the linear model are constant."""
 
-    first: int  # index of its first sample
-    last: int  # index of its last sample
+    first: int  # index of the first sample
+    last: int  # index of the last sample
     free: list[int]  # coordinates that move, (m,); the others do not move
-    mass: Array  # rows of the mass matrix at its middle, of the coordinates that move, (m, n)
-    stiffness: Array  # stiffness matrix at its middle, (m, m)
-    damping: Array  # damping matrix at its middle, (m, m)
-    kick: Array | None = None  # impulses on all coordinates at its beginning, (n, L), or None
+    mass: Array  # rows of the mass matrix of moving coordinates, at the interval's middle, (m, n)
+    stiffness: Array  # stiffness matrix at the interval's middle, (m, m)
+    damping: Array  # damping matrix at the interval's middle, (m, m)
+    kick: Array | None = None  # impulses on all coordinates at the start, (n, L), or None
 
     def stiffer(self, stiffness: Array, damping: Array) -> "Stretch":
         """Return a copy of the interval with (n, n) matrices added to stiffness and damping."""
@@ -59,7 +59,7 @@ def respond(t: Array, loads: Array, stretches: Iterator[Stretch]) -> Array:
     t
         Times [s], (T,).
     loads
-        Loads f, linear between the times, of L motions at once, (T, n, L).
+        Loads f of L motions, linear between the times, (T, n, L).
     stretches
         Consecutive intervals that cover all times.
 
@@ -101,15 +101,16 @@ def respond(t: Array, loads: Array, stretches: Iterator[Stretch]) -> Array:
 def _step(squares: Array, loss: Array, h: float) -> Array:
     """Return the matrices that propagate each mode over a step of length h, (modes, 2, 4).
 
-    They multiply position, rate, and the load at the beginning and at the end of the step.
+    The matrices multiply the vector of position, rate, load at the start and load at the end of the
+    step.
     """
-    # rates of displacement, velocity, load, and the load's change per step
+    # Time derivatives of displacement, velocity, load, and change of the load per step.
     rates = np.zeros((len(squares), 4, 4))
     rates[:, [0, 1, 2], [1, 2, 3]] = 1.0, 1.0, 1 / h
     rates[:, 1, :2] = -np.column_stack([np.maximum(squares, 0.0), np.maximum(loss, 0.0)])
     fastest = float(np.abs(np.linalg.eigvals(rates[:, :2, :2])).max(initial=0.0))
     propagator = np.eye(4) + rates @ integral_of_exponential(rates, h, fastest)
-    ends = np.array([[1.0, 0.0], [-1.0, 1.0]])  # load and its change, of the loads at the two ends
+    ends = np.array([[1.0, 0.0], [-1.0, 1.0]])  # loads at both ends to load and its change
     return np.asarray(np.concatenate([propagator[:, :2, :2], propagator[:, :2, 2:] @ ends], axis=2))
 
 
@@ -127,7 +128,7 @@ class Motion:
     u: Array  # inputs, (T, inputs)
     # Reference attitudes of a free base and of spherical joints, (T, 3 k, 3).
     reference_attitudes: Array
-    push: Array | None = None  # generalised forces of drive trains beside those of inputs, (T, n)
+    push: Array | None = None  # generalised forces of drive trains besides inputs, (T, n)
     # Per phase: index of the first sample, indices of the prescribed or locked coordinates, and
     # jumps of the rates, (n,) or empty.  If empty, there is one phase.
     phases: tuple[tuple[int, tuple[int, ...], tuple[float, ...]], ...] = ()
@@ -139,17 +140,18 @@ class Motion:
 class MotionPhase:
     """A phase of a motion in which the same coordinates are prescribed or locked throughout."""
 
-    first: int  # index of its first sample
-    last: int  # index of its last sample, the first one of the next phase
+    first: int  # index of the first sample
+    last: int  # index of the phase's last sample, the first of the next phase
     shared: list[int]  # free coordinates shared with the given arm
     free: list[int]  # all free coordinates
-    jump: tuple[float, ...]  # jumps of the rates at its beginning, (n,), or empty
+    jump: tuple[float, ...]  # jumps of the rates at the phase's start, (n,), or empty
 
 
 class RicherArm:
-    """An arm with more shapes, whose equations are put to the motion of a given arm.
+    """An arm with more shapes, in whose equations the motion of a given arm leaves residual forces.
 
-    Its links are exact, with shear and rotary inertia, if those of the given arm are linear.
+    The links of the richer arm are exact, with shear and rotary inertia, if the links of the given
+    arm are linear.
     """
 
     def __init__(self, model: Model) -> None:
@@ -193,7 +195,7 @@ class RicherArm:
     def mass_and_bias(self, motion: Motion, samples: Indices, *, own: bool) -> tuple[Array, Array]:
         """Compute mass matrices (S, n, n) and bias forces (S, n) at S samples of a motion.
 
-        They are those of the richer arm, or of the original one (``own``).
+        The matrices and forces are those of the richer arm, or with ``own`` of the original arm.
         """
         count, n = len(samples), (self.original if own else self.model).size
         q, v = motion.q[samples], motion.v[samples]
@@ -228,9 +230,9 @@ class RicherArm:
     def deviations(self, motion: Motion) -> dict[str, dict[str, Array]]:
         """Compute corrections of the tip positions of the links in a motion, (T, 3) per link [m].
 
-        They are keyed by link name and by cause: ``shapes`` (further shapes in directions with
-        shapes), ``stiffness`` (elastic directions without shapes), ``section`` (shear and rotary
-        inertia), ``theory`` (exact links in place of linear ones).
+        The corrections are keyed by link name and by cause: ``shapes`` (further shapes in
+        directions with shapes), ``stiffness`` (elastic directions without shapes), ``section``
+        (shear and rotary inertia), ``theory`` (exact links in place of linear ones).
         """
         loads = np.zeros((len(motion.t), self.model.size, len(CAUSES)))
         feedback, stretches = self.feedback(motion), list[Stretch]()
@@ -249,7 +251,7 @@ class RicherArm:
                 deflection = np.einsum("ai,ti->ta", beam.tip_shape, q[:, part.modes])
                 displacements = np.einsum("ai,til->lta", beam.tip_shape, amplitudes, optimize=True)
                 twist = np.einsum("i,til->lt", beam.tip_angle[0], amplitudes, optimize=True)
-                # The bent link turns with its twist.
+                # A bent link rotates with its twist.
                 displacements[..., 1] -= twist * deflection[:, 2]
                 displacements[..., 2] += twist * deflection[:, 1]
                 corrections[part.name] = dict(zip(CAUSES, displacements, strict=True))
@@ -284,7 +286,8 @@ class RicherArm:
                 for d in DIRECTIONS
                 if (added_shapes := part.beam.shapes.moving(d))
             }
-            # Bending along y and z twists, also to an order that a first response does not show.
+            # Bending along both y and z also twists a link, by a nonlinear term that a linear
+            # response omits.
             loaded["twist"] = loaded.get("twist") or (loaded.get("y") and loaded.get("z"))
             unloaded |= {(part.name, d) for d, is_loaded in loaded.items() if not is_loaded}
         return unloaded
@@ -314,7 +317,7 @@ class RicherArm:
         size = max(BLOCK_VALUES // self.model.size**2, 1)
         grown = (part for part in self.original.links if can_grow(part) and not self.complete)
         shear_stiffness, rotary_inertia = section_errors(self.original, grown)
-        # Rows of the richer equations, and the cause of what is left in them.
+        # Rows of the richer equations, and the cause of the residual force in each row.
         groups = (self.rich.more, 0), (self.rich.left_out, 1), (self.kept, 3 * self.complete)
         masses: dict[int, Array] = {}
         for start in range(phase.first, phase.last + 1, size):
@@ -323,7 +326,7 @@ class RicherArm:
             forces += 0.0 if motion.push is None else motion.push[block]
             a = self.accelerations(motion, phase, block, forces)
             mass, bias = self.mass_and_bias(motion, block, own=False)
-            # Copies, since a view would keep the whole block in memory.
+            # Arrays are copied, since views would keep the whole block in memory.
             masses |= {k: mass[k - start].copy() for k in stored if start <= k < start + len(block)}
             residual = self._own(forces) - bias - np.einsum("tij,tj->ti", mass, self._own(a))
             block_loads = loads[start : start + len(block)]

@@ -1,4 +1,4 @@
-"""Error estimates of natural frequencies: by model, by shapes and by rounding."""
+"""Error estimates of natural frequencies: errors of the model, the shapes and rounding."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

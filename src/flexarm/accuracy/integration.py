@@ -71,7 +71,7 @@ def integration_error(
     rtol
         Tolerance of the motion.
     falls
-        Ratio of the errors of the two motions that their step lengths suggest.
+        Expected ratio of the errors of the two motions, from their step lengths.
     steps
         Number of steps, from which the accumulated rounding error is estimated.
     balance
@@ -83,7 +83,7 @@ def integration_error(
         rounding = _rounding(model, motion.q, steps)
     if closer is not None:
         rows, other_rows = common_samples(motion.t, closer.t)
-        # share of the error that the difference shows
+        # Share of the error that appears in the difference of the two motions.
         fraction = 1 - 1 / max(falls, LEAST_ERROR_RATIO)
         errors = (
             relative_differences(model, motion, rows, closer, other_rows) / fraction
@@ -160,7 +160,7 @@ def _coordinates(
 
 
 def _range(values: Array) -> Array:
-    """Return the range of each wind-up in the motion, (joints,): the unit of relative errors."""
+    """Return the range of each wind-up, (joints,), to which errors of wind-ups are relative."""
     return np.asarray(np.maximum(np.ptp(values, axis=0), NEGLIGIBLE))
 
 

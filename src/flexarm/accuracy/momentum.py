@@ -14,8 +14,8 @@ class MomentumBalance:
 
     linear: Array  # error of the momentum in inertial axes [N s], (T, 3)
     angular: Array  # error of the angular momentum about the centre of mass [N m s], (T, 3)
-    # Largest momentum of the base relative to the centre of mass, or outer impulse; of angular
-    # momenta divided by the arm's length [N s].
+    # Momentum exchanged [N s]: the largest momentum of the base relative to the centre of mass, or
+    # external impulse; angular momenta count divided by the arm's length.
     exchanged: float
     length: float  # length of the arm [m]
 

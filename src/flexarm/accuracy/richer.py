@@ -1,4 +1,4 @@
-"""Arms with more shapes than a given model, by its theory or by the complete one."""
+"""Arms with more shapes than a given model, by the model's theory or by complete beam theory."""
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
@@ -51,7 +51,7 @@ class Richer:
         return cls(model, [model.names.index(name) for name in given.names], more, left_out, last)
 
     def placed(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return values by coordinates of the given arm, (n, ..), by those of the richer arm."""
+        """Rearrange values by coordinate of the given arm, (n, ..), for the richer arm."""
         result = np.zeros((self.model.size, *values.shape[1:]), dtype=values.dtype)
         result[self.kept] = values
         return result
@@ -95,8 +95,8 @@ def enriched(
     unloaded
         Links and directions to which no shapes are added.
     complete
-        Whether links are geometrically exact beams with shear and rotary inertia, as far as these
-        are known; else they have the theory of the model.
+        Whether links become geometrically exact beams with shear and rotary inertia, as far as
+        these are known; otherwise links keep the theory of the model.
     """
     own_shapes, added = chosen_shapes(model.chain), dict[int, Shapes]()
     for index, part in enumerate(model.links):
@@ -152,10 +152,10 @@ def _added(
 def _lacking(elastic: Flexible, motion: BeamDirection, tip_mass: float, count: int) -> SpanCurves:
     """Return the most useful shapes in a direction that a link's own shapes cannot represent.
 
-    First come the static shapes of loads at the tip, then the shapes with the lowest frequencies
-    with the tip's mass. Each is made independent of all previous shapes. The bending moments (axial
-    forces of rods) of these shapes are polynomials, like the moments of tip loads and distributed
-    loads on any beam.
+    First come the static shapes of loads at the tip, then the shapes with the lowest frequencies of
+    the link with the tip's mass. Each is made independent of all previous shapes. The bending
+    moments (axial forces of rods) of these shapes are polynomials, like the moments of tip loads
+    and distributed loads on any beam.
     """
     span, direction = elastic.span, motion.direction
     own_indices = elastic.shapes.moving(direction)
@@ -184,7 +184,7 @@ def _lacking(elastic: Flexible, motion: BeamDirection, tip_mass: float, count: i
         candidates - static_shapes @ (static_shapes.T @ gram @ candidates), gram
     )
     inertia = weight * span.at(motion.inertia, x)
-    inertia = np.where(np.any(inertia), inertia, weight)  # a twist without inertia
+    inertia = np.where(np.any(inertia), inertia, weight)  # twist without inertia: uniform weight
     inertia[-1] = 0.0 if direction == "twist" else tip_mass
     _, modes_ = np.linalg.eigh(
         (lacking_displacement @ dynamic_shapes).T
@@ -203,7 +203,7 @@ def _independent(columns: Array, gram: Array) -> Array:
 
 
 def is_complete(model: Model) -> bool:
-    """Return whether a model has the theory and the sections of a complete `enriched` arm."""
+    """Return whether a model has the theory and the sections of a `complete` richer arm."""
     sections = (part.link.section for part in model.links if can_grow(part))
     return model.link_theory == "exact" and all(
         section is None or complete_section(section).model_dump() == section.model_dump()

@@ -16,7 +16,8 @@ from flexarm.spatial import Array
 def radius_of_gyration(span: Span, motion: BeamDirection) -> float | None:
     """Return the largest radius of gyration of a span's sections in one bending plane [m].
 
-    It is ``sqrt(EI/EA)``, or ``sqrt(J/mu)`` if EA is not given; None if neither is.
+    The radius is ``sqrt(EI/EA)``, or ``sqrt(J/mu)`` if EA is not given; None if neither EA nor J is
+    given.
     """
     table = span.table
     if span.has("EA"):
@@ -44,8 +45,8 @@ def shear_error(span: Span, motion: BeamDirection, section: Section, omega: floa
     Notes
     -----
     A wave of number k in a Timoshenko beam has ``omega^2 = EI k^4/mu / (1 + k^2 r^2 (1 + s))`` to
-    first order, r being the radius of gyration and ``s = E/(kappa G)``; rotary inertia, the 1, may
-    be in the model already.  The mode has the wave number k of ``k^4 = mu omega^2/EI``.
+    first order, r being the radius of gyration and ``s = E/(kappa G)``; rotary inertia, the term 1,
+    may be in the model already.  The mode has the wave number k of ``k^4 = mu omega^2/EI``.
     """
     radius = radius_of_gyration(span, motion)
     assert radius is not None and motion.rotary is not None
@@ -75,8 +76,9 @@ def shear_ratio(section: Section, motion: BeamDirection) -> float:
 def complete_section(section: Section) -> Section:
     """Return a section with shear stiffness and rotary inertia, as far as they are known.
 
-    They follow from the outline, or from EA: ``GA = EA/s`` with ``s = E/(kappa G)`` of a solid
-    rectangle, and ``J = mu EI/EA`` (Timoshenko).  A section without these is returned unchanged.
+    Shear stiffness and rotary inertia follow from the outline, or from EA: ``GA = EA/s`` with ``s =
+    E/(kappa G)`` of a solid rectangle, and ``J = mu EI/EA`` (Timoshenko). A section without outline
+    and EA is returned unchanged.
     """
     if section.shape is not None:
         return section.model_copy(update={"shear": section.shear or True, "rotary_inertia": True})
@@ -84,7 +86,7 @@ def complete_section(section: Section) -> Section:
 
 
 def turning_section(section: Section, length: float) -> Section:
-    """Return a section that has an inertia of twist; one that is added is very small."""
+    """Return a section with inertia of twist; a very small one is added if there is none."""
     return _with(
         section,
         lambda part: (
@@ -96,7 +98,7 @@ def turning_section(section: Section, length: float) -> Section:
 
 
 def _with(section: Section, numbers: Callable[[Properties], dict[str, float]]) -> Section:
-    """Return a section with further numbers, at all its stations."""
+    """Return a section with further properties added at all stations."""
     if section.stations is None:
         return section.model_copy(update=numbers(section))
     stations = tuple(station.model_copy(update=numbers(station)) for station in section.stations)

@@ -27,20 +27,20 @@ from flexarm.spatial import Array
 
 @dataclass(frozen=True)
 class RicherRuns:
-    """Errors of a run by comparison with runs of better arms.
+    """Errors of a run by comparison with runs of arms with more shapes or exact links.
 
     Attributes
     ----------
     error
-        Error of the shapes of the link with the largest error of the tip deflection, relative to
-        the larger of the deflection's range and size.
+        Error of the shapes: the largest error of a link's tip deflection, relative to the larger of
+        this deflection's range and size.
     tip
         Error of the arm's tip position [m].
     converged
         Whether the second addition of shapes changed the deflections by less than half as much as
         the first, or by less than the tolerance; otherwise the error may be larger.
     model
-        Error of the links' theory, relative like ``error``; None if nothing is left out.
+        Error of the links' theory, relative like ``error``; None if the theory is complete.
     """
 
     error: float
@@ -56,7 +56,7 @@ def compare(
     rtol: float,
     simulate: Callable[[Model], tuple[Motion, Array]],
 ) -> RicherRuns:
-    """Compute the error of a motion from the motions of better arms.
+    """Compute the error of a motion from motions of arms with more shapes and exact links.
 
     Shapes are added in two steps. The error is the change by the first step plus twice the change
     by the second. It is an upper bound if every further step at least halves the change. The error
@@ -139,7 +139,7 @@ class RestErrors:
 
 @dataclass(frozen=True)
 class RunErrors:
-    """Estimated errors of a run's deflections, relative to the range of each or to its static size.
+    """Estimated errors of a run's deflections, relative to each deflection's range or static size.
 
     For a motion the values are upper estimates; at rest they are differences from a refined arm.
     Each value is the error of the link with the largest error.
@@ -156,15 +156,16 @@ class RunErrors:
     solved
         Error of the integration, relative to the exact solution of the same equations.
     parts
-        Parts of the model's error: ``theory`` (linear links against exact ones; nodes of exact
-        links count with the shapes), ``stiffness`` (elastic directions without shapes, which count
-        with the shapes where these are computed), ``section`` (shear, rotary inertia), ``strain``.
+        Parts of the model's error: ``theory`` (linear links against exact links; too few nodes of
+        exact links are an error of the shapes), ``stiffness`` (elastic directions without shapes;
+        part of the error of the shapes if this is computed), ``section`` (shear, rotary inertia),
+        ``strain``.
     why
         Why the error of the shapes is unknown; empty if it is known.
     cause
         Reason why the error of the model is unknown, or way to reduce the error.
     compared
-        RicherRuns with arms with more shapes; None if there was no comparison.
+        Comparison with runs of richer arms; None if there was no comparison.
     estimated
         Whether the errors of model and shapes are estimates, which may be too small.
     """
@@ -196,7 +197,8 @@ class RunErrors:
     def lines(self, *, against: bool = True) -> list[str]:
         """Return three text lines on the errors of model, shapes and integration.
 
-        A line has a remedy if the error is large. With ``against`` it names the reference solution.
+        A line has a remedy if the error is large. With ``against``, the line names the reference
+        solution.
         """
         largest_part = max(self.parts, key=lambda name: _size(self.parts[name]), default="theory")
         return [
@@ -288,7 +290,7 @@ def run_errors(
     at_rest
         Function that computes the errors of an arm at rest; None if they cannot be computed.
     compare
-        Function that compares the motion with motions of better arms. If None, the errors are
+        Function that compares the motion with motions of richer arms. If None, the errors are
         estimated.
     why
         Why the errors of model and shapes cannot be estimated; empty if they can.
@@ -322,7 +324,7 @@ def run_errors(
     if compare is not None and not any(reasons.values()):
         try:
             compared, why = compare(), ""
-        except FlexarmError as error:  # a better arm cannot be simulated
+        except FlexarmError as error:  # a richer arm cannot be simulated
             why = f"the runs of better arms failed: {error}"
     parts = {
         link.link: _parts(part, link, relative, compared) | ({"theory": None} if why else {})
@@ -395,10 +397,10 @@ def _parts(
     relative: Callable[[str, str], float],
     compared: RicherRuns | None,
 ) -> dict[str, float | None]:
-    """Return the parts of a link's model error, computed where a better arm was simulated."""
+    """Return the parts of a link's model error, computed where a richer arm was simulated."""
     parts = {name: relative(link.link, name) for name in ("theory", "stiffness", "section")}
     if compared is not None:
-        parts["stiffness"] = 0.0  # its shapes are among those that were added
+        parts["stiffness"] = 0.0  # included in the error of the shapes
     if compared is not None and compared.model is not None:
         exact = part.exact is not None
         parts |= {"theory": 0.0 if exact else compared.model}

@@ -39,7 +39,7 @@ class LinkValidity:
     strain
         Largest strain along a fibre, from the section's shape or EA; None if neither is given.
     strain_of
-        Line along which the strain is measured: ``fibre``.
+        Line along which the strain is measured, always ``fibre``.
     shortening
         Largest shortening of the axis by bending, relative to the link's length.
     quartic_share
@@ -223,7 +223,7 @@ def _block(
 
 
 def _energies(link: Deformed, fractions: Array, weights: Array) -> tuple[Array, Array]:
-    """Return the elastic energy of linear theory and the nonlinear rest's size [J], (T,) each."""
+    """Return the elastic energy of linear theory and the size of nonlinear terms [J], (T,) each."""
     area = weights * link.scale[:, None]
     y, z = link.curvatures(fractions, stiffening=True)
     torsion = (
@@ -239,7 +239,7 @@ def _energies(link: Deformed, fractions: Array, weights: Array) -> tuple[Array, 
             stiffness = area * link.section(name, fractions) / 2
             linear_strain = link.values(direction, fractions, nu)
             linear_energy += (stiffness * linear_strain**2).sum(axis=1)
-            # by the series to the fourth order
+            # energy of the series up to fourth order
             factor = 2 * linear_strain if link.nodes is None else strain + linear_strain
             remainder += (stiffness * (strain - linear_strain) * factor).sum(axis=1)
     return link.linear_energy(linear_energy), np.abs(remainder)

@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv
-        Arguments after the program's name; those of the process by default.
+        Arguments after the program's name; by default the arguments of the process.
 
     Returns
     -------
@@ -56,7 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         130 when interrupted, 143 and 129 when ended by SIGTERM and SIGHUP, 141 when the reader of
         the output went away, 1 on any other error.
     """
-    # Set before NumPy is imported, since matrices of arms are too small for several threads.
+    # NumPy's threads are limited before its import, since matrices of arms are too small for
+    # several threads.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if sys.stderr is None:
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
@@ -69,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             status = _run(argv)
             sys.stdout.flush()
     except OSError as error:
-        # The interpreter flushes standard output again at exit, which must not raise an error.
+        # The interpreter flushes standard output at exit, and this must not raise a second error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
             return EXIT_BROKEN_PIPE
@@ -127,10 +128,10 @@ class _Parser(argparse.ArgumentParser):
     """Argument parser of the program or of one command.
 
     The arguments of a command are added when it is chosen. Unknown arguments raise an error with
-    the usage of the command. Help that cannot be printed raises an error.
+    the usage of the command. An error is raised if help cannot be printed.
     """
 
-    command: "Command | None" = None  # command whose arguments are still to be added
+    command: "Command | None" = None  # command whose arguments are not added yet
 
     def add_command(self) -> None:
         """Add the arguments of the chosen command to the parser, unless added already."""
@@ -198,5 +199,5 @@ COMMANDS: dict[str, Command] = {
     "cache": cache,
     "completion": completion,
 }
-# Old names of commands and the present ones.
+# Present names of commands by old name.
 RENAMED = {"samples": "arms", "shape": "shape-inputs"}

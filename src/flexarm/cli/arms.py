@@ -43,6 +43,6 @@ def run(args: argparse.Namespace) -> None:
 def _first_line_of_notes(text: str) -> str:
     from ruamel.yaml import YAML
 
-    match = NOTES.search(text)  # parsing all of every file would take a second
+    match = NOTES.search(text)  # parsing of whole files would take a second
     notes = YAML(typ="safe", pure=True).load(match[0])["notes"] if match else ""
     return str(notes).strip().partition("\n")[0]

@@ -119,7 +119,7 @@ def _print_chain(console: "Console", report: "Report") -> None:
 
 
 def _counted(title: str, rows: Sequence[object], most: int) -> str:
-    """Return a table's title, with the numbers of printed and of all rows if they differ."""
+    """Return a table's title, with the numbers of printed rows and of all rows if these differ."""
     return f"{title}, {most} of {len(rows)}" if len(rows) > most else title
 
 

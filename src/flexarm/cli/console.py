@@ -35,7 +35,7 @@ class Misuse(FlexarmError):
     """Error for wrong usage: arguments that contradict each other, or have invalid values."""
 
 
-Argument = tuple[tuple[str, ...], dict[str, Any]]  # flags, and how argparse is to read the value
+Argument = tuple[tuple[str, ...], dict[str, Any]]  # flags, and keywords of ``add_argument``
 
 
 def arg(*flags: str, **settings: Any) -> Argument:
@@ -171,7 +171,7 @@ def once(option: str, pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
-share = partial(seconds, unit="1")  # reads a plain number, or one in per cent
+share = partial(seconds, unit="1")  # reads a plain number or a percentage
 
 
 def whole_number(text: str) -> int:
@@ -225,7 +225,7 @@ def given(args: argparse.Namespace, *names: str) -> dict[str, Any]:
 
 
 def given_options(args: argparse.Namespace) -> RunOptions:
-    """Return the run options given on the command line, checked; a run file to start from excluded.
+    """Return the checked run options of the command line, except a run file as initial state.
 
     Raises
     ------
@@ -281,8 +281,8 @@ SHARED = RUN_OPTIONS | {
 }  # fmt: skip
 
 
-NUMBER = re.compile(r"[-+]?\d[\d.,]*(e[-+]?\d+)?$")  # a cell that is aligned to the right
-# Activity of each package, printed for the innermost one that is running.
+NUMBER = re.compile(r"[-+]?\d[\d.,]*(e[-+]?\d+)?$")  # table cells that match are right-aligned
+# Description of each package's activity; the innermost package in the call stack is printed.
 WORK = {
     "io": "reading files",
     "links": "computing shape functions",
@@ -314,7 +314,7 @@ def open_console() -> "Console":
 
     class Output(Console):
         def on_broken_pipe(self) -> None:
-            """Pass the pipe error on to `flexarm.cli.main`, which sets the exit status."""
+            """Re-raise the pipe error for `flexarm.cli.main`, which sets the exit status."""
             raise
 
     # Users' names must not be read as markup or emoji codes, nor be coloured.
@@ -381,7 +381,7 @@ class _Latest:
     """The most recent progress message of the running command."""
 
     words = ""
-    shown = False  # whether a terminal shows it
+    shown = False  # whether a terminal shows this message
 
 
 @contextmanager
@@ -432,7 +432,7 @@ def heartbeat(command: str, first: float = FIRST_PROGRESS) -> Iterator[None]:
             wait = min(max(spent, first), LONGEST_SILENCE)
             words = _Latest.words or work_of(worker)
             if words and not _Latest.shown:
-                with suppress(OSError, ValueError):  # standard error was closed
+                with suppress(OSError, ValueError):  # standard error is closed
                     print(f"flexarm {command}: {words}, {spent:.0f} s so far", file=sys.stderr,
                           flush=True)  # fmt: skip
 

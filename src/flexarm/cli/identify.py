@@ -144,7 +144,7 @@ def run(args: argparse.Namespace) -> None:
     require_outputs(args, args.out, args.report, args.plot)
     arm, outputs, inputs = read_arm(args), _sensors(args), once("--input", args.input)
     if args.predict:
-        read_recordings(args.predict)  # a file that cannot be read is an error before the fit
+        read_recordings(args.predict)  # unreadable files raise errors before the fit
     with progress() as tell, warnings_in_a_line():
         fit = identify(
             arm,

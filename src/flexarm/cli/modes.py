@@ -167,7 +167,7 @@ def _value(name: str, text: str, unit: str) -> float | list[float]:
     count = int(pieces[2]) if len(pieces) == 3 else RANGE_POINTS
     if not 2 <= count <= 10_000:
         raise FlexarmError(f"{name}: a range must have 2 to 10000 points, got {count}")
-    # "0:90 deg" means degrees at both ends.
+    # In "0:90 deg", the unit applies to both ends of the range.
     shared = re.sub(r"^\s*[-+]?[\d.]+(?:e[-+]?\d+)?", "", pieces[1], flags=re.IGNORECASE)
     first = pieces[0] + shared if re.fullmatch(r"\s*[-+]?[\d.]+\s*", pieces[0]) else pieces[0]
     low, high = read(first), read(pieces[1])
@@ -260,7 +260,7 @@ def _print(result: "Modes", *, everything: bool) -> None:
 
 
 def _print_table(console: "Console", result: "Modes", *, everything: bool) -> None:
-    """Print one row per mode; without ``--all`` only the slowest, and few rigid motions."""
+    """Print one row per mode; without ``--all`` only the slowest modes and a few rigid motions."""
     rows = [
         {
             "#": str(k), "mode": mode.name, "kind": mode.kind, "[Hz]": f"{mode.frequency_hz:.8g}",

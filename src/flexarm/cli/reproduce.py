@@ -11,7 +11,7 @@ except ModuleNotFoundError as missing:
     if missing.name != "flexarm_papers":
         raise
     SUMMARY = "compute the tables and figures of five papers (needs a checkout of flexarm)"
-    # Any arguments are accepted: they belong to a package that is not installed.
+    # All arguments are accepted, since they belong to a package that is not installed.
     ARGUMENTS = (arg("arguments", nargs=argparse.REMAINDER, help=argparse.SUPPRESS),)
 
     def run(args: argparse.Namespace) -> None:

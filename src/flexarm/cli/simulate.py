@@ -247,7 +247,8 @@ def _print(result: "Run", prepared: float, outputs: dict[str, Path], *, everythi
         print_line(console, f"{name + ':':12s} {text}")
     _print_events(console, result, None if everything else PRINTED_ITEMS)
     errors = result.errors.lines(against=everything)
-    for line in errors if result.validity.links else errors[-1:]:  # a rigid arm has no shapes
+    # A rigid arm has no errors of shapes, so only the error of the integration is printed.
+    for line in errors if result.validity.links else errors[-1:]:
         print_line(console, line, indent=0)
     if everything:
         _print_tables(console, result)

@@ -15,21 +15,23 @@ MOST_STEPS, LONGEST_DELAY = 10**10, 100_000
 DEFAULT_INTERVALS, MOST_INTERVAL_PARTS = 500, 8
 
 # Tolerance per step
-# Vibration periods in the undamped runs in which the steps per second of methods were counted.
+# Number of vibration periods in the undamped runs in which the methods' steps per second were
+# counted.
 CALIBRATED_VIBRATIONS = 50.0
-# Least tolerance per step.  Below NEAR_ROUNDING rounding errors reject steps: a step may take
-# ROUNDING_SHARE of the run's tolerance there, where few steps are near the limit.
+# Least tolerance per step. Below NEAR_ROUNDING, rounding errors would reject steps, so a step may
+# take ROUNDING_SHARE of the run's tolerance there; few steps come near this limit.
 LEAST_STEP_TOLERANCE, NEAR_ROUNDING, ROUNDING_SHARE = 1e-14, 2e-11, 6e-3
-# Share of a mode in a deflection or its rate that is neglected: relative to the tolerance where
-# vibration periods are counted; absolute where damping ratios are compared.
+# Share of a mode in a deflection or its rate, below which the mode is neglected: relative to the
+# tolerance to count vibration periods; absolute to compare damping ratios.
 NEGLECTED_SHARE, CARRIED_SHARE = 0.05, 1e-3
 DECAYING_RATIO = 0.005  # damping ratio above which errors of vibrations decay
-# Tolerance up to which methods that solve vibrations exactly resolve the rates of fast modes.
+# Largest tolerance at which methods that solve vibrations exactly resolve the rates of fast modes.
 RESOLVED_RTOL = 1e-3
 # Factor of the tolerance with contacts or joint stops: an impact magnifies earlier errors up to a
-# hundred times, by the change of a rate over the time that it comes earlier.
+# hundred times, since rates jump at a slightly wrong time.
 IMPACT_SHARE = 0.01
-# Largest eigenvalue over the frequency of the fastest mode above which dampers dominate.
+# Ratio of the largest eigenvalue to the frequency of the fastest mode, above which dampers dominate
+# the motion.
 COUPLING_DAMPERS = 3.0
 # Damping ratio below which an arm counts as undamped; largest number of coordinates for which all
 # eigenvalues of a damped arm are computed, since the cost grows with its third power.

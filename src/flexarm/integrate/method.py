@@ -16,11 +16,10 @@ from flexarm.loops.kernel import Kernel
 class ToleranceRule:
     """Rule that computes a method's tolerance per step from the tolerance of a run."""
 
-    share: float = (
-        1.0  # share of the run's tolerance that a step may take, at the default tolerance
-    )
-    # Vibration periods up to which errors of such steps add up to the run's tolerance at most; the
-    # share is in inverse proportion to the periods beyond.
+    # Share of the run's tolerance that the error of a step may take, at the default tolerance.
+    share: float = 1.0
+    # Number of vibration periods up to which errors of such steps add up to at most the run's
+    # tolerance; for more periods, the share is inversely proportional to their number.
     periods: float = 50.0
 
 

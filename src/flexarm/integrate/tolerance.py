@@ -1,8 +1,8 @@
 """Tolerance per step at which a method meets the tolerance of a run, and step size bounds.
 
-Errors of steps add up as long as they live: those of undamped vibrations to the end of the run,
-those of damped ones for their decay time, and more where a smaller tolerance takes more steps.
-Where errors grow, or a method's error estimate is too small, the balances of the run show it, and
+The errors of steps add up: over the whole run for undamped vibrations, over the decay time for
+damped ones. A smaller tolerance takes more steps, so that more errors add up. Where errors grow, or
+a method's error estimate is too small, the energy and momentum balances of the run reveal this, and
 the motion is solved again (`flexarm.integrate.simulate.solve_until_kept`).
 """
 
@@ -25,7 +25,7 @@ from flexarm.integrate.state import StepLimits
 from flexarm.integrate.task import InitialValueProblem, bumps, equal_step
 from flexarm.mechanics.loads import coulomb_frictions
 
-# Rules of the methods, by name, from random arms with laws, servos, friction and rails.
+# Rules by name of the method, measured on random arms with laws, servos, friction and rails.
 RULES = {
     "etd4": ToleranceRule(0.08, 7.5),
     "dop853": ToleranceRule(0.002, 50.0),
@@ -40,11 +40,12 @@ def step_tolerance(problem: InitialValueProblem, method: Method, rtol: float) ->
         problem, method, threshold=NEGLECTED_SHARE * rtol if resolves_fast else None
     )
     if method.solves_vibrations:
-        # Long steps do not resolve fast modes, which are small in deflections but not in rates.
+        # Long steps do not resolve fast modes, which contribute little to deflections but much to
+        # rates.
         rtol = min(rtol, math.sqrt(RESOLVED_RTOL * rtol))
     if bumps(problem.equation.model):
         rtol *= IMPACT_SHARE
-    # Steps are as many more as the tolerance is smaller, to this power, and their errors add up.
+    # The number of steps grows with this power of 1/tolerance, and the errors of all steps add up.
     share = rule.share * math.pow(rtol / RTOL, 1 / (method.order + 1))
     near_rounding = min(NEAR_ROUNDING, ROUNDING_SHARE * rtol)
     tolerance = share * rtol / max(1.0, periods / rule.periods)
@@ -52,10 +53,11 @@ def step_tolerance(problem: InitialValueProblem, method: Method, rtol: float) ->
 
 
 def _vibrations(problem: InitialValueProblem, method: Method, threshold: float | None) -> float:
-    """Return over how many vibration periods errors accumulate in a deflection or its rate.
+    """Return the number of vibration periods over which errors accumulate in a deflection or rate.
 
-    Periods count within the decay time of each mode, weighted by the share of the mode; with
-    `threshold`, all periods of each mode whose share is larger count.
+    Only periods within the decay time of a mode count, weighted by the mode's share in the
+    deflection. With `threshold`, modes with a larger share count without a weight, and other modes
+    are left out.
     """
     modes = problem.vibration.modes
     memory = 1 / np.maximum(modes.ratios * modes.frequencies, 1e-300)

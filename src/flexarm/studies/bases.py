@@ -1,4 +1,4 @@
-"""Variants of an arm on other shape functions, and the search for the smallest sufficient one."""
+"""Variants of an arm with other shape functions, and the search for the smallest basis."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ def grown(arm: Arm, more: int = 1) -> Arm:
 def fewer(arm: Arm) -> Arm | None:
     """Return the arm with one shape function fewer per elastic direction, but at least one.
 
-    Return None if some bending direction has a single shape function, or if there is none.
+    Return None if a bending direction has only one shape function, or if no direction has shapes.
     """
     planes = [n for number in numbers(arm).values() for n in (number.y, number.z) if n]
     return _counted(arm, lambda _, n: max(n - 1, 1)) if min(planes, default=0) > 1 else None
@@ -73,8 +73,8 @@ def enriched(arm: Arm) -> Arm:
     """Return the arm with a larger basis: one more shape per direction, and static shapes.
 
     The existing shape functions are retained, so that initial amplitudes stay valid. Meshes get
-    twice as many elements. Families that cannot include static shapes, such as those of sliding
-    links, get two further shape functions instead, or one if two cannot be built.
+    twice as many elements. Families that cannot include static shapes, such as the families of
+    sliding links, get two further shape functions instead, or one if two cannot be built.
     """
 
     def more(choice: Counted, n: int) -> int:
@@ -273,7 +273,7 @@ def _title(arm: Arm, index: int) -> str:
     return f"{choice.kind}{root}, {', '.join(parts)}{static}"
 
 
-Place = tuple[int, Direction, int]  # a link, a direction, and a shape's number from 1 on
+Place = tuple[int, Direction, int]  # link index, direction, and number of a shape from 1 on
 
 
 @dataclass(frozen=True)
@@ -454,10 +454,10 @@ class ShapeSearch:
         return last
 
     def _first(self, base: Arm) -> Arm | None:
-        """Return the arm without shapes of small contribution; the error stays as requested.
+        """Return the arm without shapes of small contribution, within the requested error.
 
-        Fewer shape functions are removed until the error is acceptable; None if even the full basis
-        exceeds the requested error.
+        If the error is too large, fewer shape functions are removed; the result is None if even the
+        full basis exceeds the requested error.
         """
         tails = self._tails(base)
         order = sorted(tails, key=lambda place: tails[place])
@@ -471,7 +471,7 @@ class ShapeSearch:
             count, back = max(count - back, 0), 2 * back
 
     def _fewer(self, arm: Arm) -> Arm:
-        """Return the arm after removing shapes one by one; the error stays as requested.
+        """Return the arm after removing shapes one by one, within the requested error.
 
         In each step, the candidates are the last shape functions of all directions; the one with
         the smallest contribution is removed first.
@@ -506,7 +506,7 @@ class ShapeSearch:
             error = self.error(arm, rtol)
             if error is not None and error <= self.want:
                 break
-        assert error is not None  # at the last tolerance it was judged before
+        assert error is not None  # this error was computed before
         return rtol, error
 
     def _tails(self, arm: Arm) -> dict[Place, float]:

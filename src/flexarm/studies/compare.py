@@ -1,8 +1,9 @@
 """Comparison of all formulations of the equations of motion on one arm: accuracy and cost.
 
 Only inertia and gravity forces are compared, which every formulation derives in its own way.
-Springs, damping and friction are left out: their code is common to all formulations, and in a
-deformed state elastic forces may be a million times larger and mask the differences.
+Springs, damping and friction are left out. Their code is common to all formulations, and in a
+deformed state elastic forces may be a million times larger than inertia forces and mask the
+differences.
 """
 
 import time
@@ -326,7 +327,7 @@ def _relative(difference: Array, *wholes: Array) -> float:
 
 
 def _paced(traced: ca.Function, q: Array, v: Array) -> tuple[Array, Array]:
-    """Return the state with rates for which Coriolis forces are as large as gravity.
+    """Return the state with rates scaled so that Coriolis forces are as large as gravity.
 
     Otherwise gravity could mask errors of the Coriolis forces. Rates are unchanged if gravity or
     Coriolis forces vanish.
@@ -335,7 +336,7 @@ def _paced(traced: ca.Function, q: Array, v: Array) -> tuple[Array, Array]:
     coriolis, gravity = (
         float(np.abs(force / values.root).max()) for force in (values.coriolis, values.gravity)
     )
-    rounding = 1e-6 * gravity  # bound on the Coriolis forces of an arm that has none
+    rounding = 1e-6 * gravity  # smaller Coriolis forces count as rounding
     return q, v * np.sqrt(gravity / coriolis) if gravity > 0 and coriolis > rounding else v
 
 

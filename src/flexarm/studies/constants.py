@@ -2,10 +2,10 @@
 
 # Comparison of formulations
 AGREEMENT = 1e-10  # relative difference of formulations that agree on a well-conditioned arm
-MOST_DEFLECTIONS = 100  # deflections to compare at; each takes a second or more
+MOST_DEFLECTIONS = 100  # largest number of deflections; each takes a second or more
 DEFLECTION_RATE = 10.0  # [1/s] rates relative to deflections, as in a vibration of 1.6 Hz
-# [s] duration of the run whose states are compared; duration of the timed evaluations, far above
-# the resolution of a timer.
+# Duration [s] of the run whose states are compared; duration [s] of the timed evaluations, far
+# above the resolution of a timer.
 SHORT_RUN, TIMED = 0.1, 0.01
 
 # Shape functions that are compared
@@ -19,13 +19,13 @@ LEAST_WANT, MOST_WANT = 1e-6, 0.5  # smallest and largest error that a user may 
 SHAPE_RTOL = 1e-5  # largest rtol of the runs, far below the differences between shapes
 TRIALS = 8  # default number of bases that a search evaluates
 MOST_COORDINATES = 100  # largest number of coordinates of a reference; more take minutes per run
-# Errors relative to the requested error: of the first reference; of later references, which
-# converge slowly; of the best shapes, so that the tolerance may cause the rest.
+# Allowed errors relative to the requested error: of the first reference run; of later reference
+# runs, which converge slowly; of the best shapes, so that the rest remains for the tolerance.
 MARGIN, MARGIN_LATER, SHAPE_ERROR = 0.25, 0.5, 0.9
 # Estimated contribution of a shape over the requested error: below LEFT_OUT a first trial omits the
 # shape, above NEEDED the shape is never omitted.
 LEFT_OUT, NEEDED = 0.5, 4.0
-REMAINS = 1.5  # bound of all further changes over the last change, if changes at least halve
+REMAINS = 1.5  # bound of the sum of further changes over the last change
 # Tolerances to try, loosest first: 0.1, 0.05, 0.02, 0.01, ... 2e-9.
 RTOLS = tuple(float(f"{digit}e-{power}") for power in range(2, 10) for digit in (10, 5, 2))
 
@@ -34,8 +34,8 @@ RTOLS = tuple(float(f"{digit}e-{power}") for power in range(2, 10) for digit in 
 # hypercube, 800 MB, since it is drawn as a whole.
 MOST_DESIGNS, MOST_HYPERCUBE = 10**9, 10**8
 CHUNK = {"cpu": 64, "gpu": 65_536}  # designs per file: seconds of work, enough to fill a GPU
-# Least number of chunks of a small study, so that several cores share it; largest number of files
-# of a large study, since more slow file systems down.
+# Least number of chunks of a small study, so that several cores share the work; largest number of
+# files of a large study, since more files slow file systems down.
 LEAST_CHUNKS, MOST_FILES = 8, 10_000
 SEED_DESIGNS = 4096  # random designs per seed, so that later designs do not need earlier ones
 TAIL = 1e-12  # probability omitted at each end of a normal distribution, which is unbounded
@@ -51,8 +51,8 @@ LABEL_WIDTH = 24  # characters in a line of a label, so that labels of panels do
 
 # Search for an optimum, which begins at the best of one chunk of designs
 SEARCHES, SEARCH_DESIGNS = 3, 60  # largest number of searches; designs per parameter and search
-# Relative to a parameter's range: distance of a search's first designs, and of the designs that
-# test its result; accuracy of the search, also relative to a limit.
+# Relative to a parameter's range: distance between the first designs of a search; distance of the
+# designs that test the search's result; accuracy of the search, also relative to a limit.
 NEAR, SEARCH_ACCURACY = 0.05, 1e-6
 # Relative gain by a nearby design that refutes an optimum; relative distance from a limit, or from
 # an end of a range, that counts as zero.

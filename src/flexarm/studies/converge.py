@@ -1,4 +1,4 @@
-"""Discretisation errors of frequencies and of a run for several bases of shape functions."""
+"""Discretisation errors of frequencies and of a run, for several bases of shape functions."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -110,8 +110,8 @@ class Convergence(Summarised):
     slope
         Largest slope of a link in the run.
     model_error
-        Estimated error of the bending theory, relative to the range of the deflections: of linear
-        links against exact ones. 0 for exact links; None if unknown.
+        Estimated error of the bending theory (linear links against exact links), relative to the
+        range of the deflections. 0 for exact links; None if unknown.
     stretch
         Change of the tip deflections, relative to their range, due to one more axial shape function
         in links that state EA; None if no link states EA, or if the run ended early.
@@ -290,9 +290,9 @@ def frequencies(arm: Arm) -> tuple[dict[tuple[str, str], Array], float]:
     -------
     frequencies, rate
         Frequencies by posture (``start``, ``bent``) and state of the joints (``free``,
-        ``locked``); size of the largest eigenvalue at the start, damping included [rad/s].
+        ``locked``); magnitude of the largest eigenvalue at the start, with damping [rad/s].
     """
-    model = build(arm, stiffening=False)  # straight links at rest have none
+    model = build(arm, stiffening=False)  # straight links at rest have no stiffening
     traced = trace(model)
     open_ = [i for i in range(model.size) if i not in model.prescribed]
     result, rate = {}, 0.0
@@ -318,7 +318,7 @@ def _stretch(arm: Arm, given_run: Run, runs: ShapeRuns) -> float | None:
         return None
     try:
         run = runs.of(other)
-    except FlexarmError:  # a family that has no such shapes
+    except FlexarmError:  # the family has no axial shapes
         return None
     if {run.status, given_run.status} != {"finished"}:
         return None
@@ -326,9 +326,10 @@ def _stretch(arm: Arm, given_run: Run, runs: ShapeRuns) -> float | None:
 
 
 def _erring_least(listed: Mapping[str, Arm], rows: list[Row]) -> Arm:
-    """Return the variant with the least run error that has no more coordinates.
+    """Return the variant with the least run error among those without additional coordinates.
 
-    Candidates are ``listed`` by name; the first of ``rows`` belongs to the arm as given.
+    ``listed`` contains the candidates by name. The first of ``rows`` belongs to the arm as given,
+    whose number of coordinates is the limit.
     """
     small = [row for row in rows if row.coordinates <= rows[0].coordinates]
     best = min(small, key=lambda row: math.inf if row.run_error is None else row.run_error)
@@ -354,7 +355,7 @@ def _bases(arm: Arm, *, others: bool) -> dict[str, Arm]:
     for name, other in families(arm).items():
         try:
             shapes = _same(other)
-        except ModelError:  # a family that this link cannot have
+        except ModelError:  # the link cannot have this family
             continue
         if shapes not in listed_shapes:
             listed_shapes.add(shapes)

@@ -44,9 +44,10 @@ class Optimum(Summarised):
     first
         Parameter values and quantities of the initial design of the search, keyed by name.
     limits, ends
-        Names of the quantities at a limit, and names of the parameters at an end of their range.
+        Names of quantities that are at their limit, and of parameters that are at an end of their
+        range.
     kept
-        Whether all limits are kept.
+        Whether the design satisfies all limits.
     refuted
         Relative improvement of the objective by a better design nearby; 0 if none was found.
     designs
@@ -196,10 +197,11 @@ def _require(study: Study, where: str) -> None:
 class Designs:
     """Evaluator of a study's designs at arbitrary points of the unit cube of parameters."""
 
-    study: Study  # with aim and limits
+    study: Study  # the study, with aim and limits
     count: int = 0  # designs computed so far
     reason: str = ""  # reason why the last failed design could not be computed
-    # sizes of quantities in the first designs
+    # Largest magnitudes of quantities in the first designs, to which margins to limits of 0 are
+    # relative.
     _sizes: dict[str, float] = field(default_factory=dict)
 
     @cached_property
@@ -308,7 +310,7 @@ def search(designs: Designs, begin: Array, tell: Callable[[float], None]) -> Fou
 
 
 def _down_a_simplex(designs: Designs, place: Array) -> Array:
-    """Return the minimiser of the merit by the Nelder-Mead method, shape (parameters,).
+    """Return the point of least merit by the Nelder-Mead method, shape (parameters,).
 
     The search starts at ``place`` and, unlike gradient-based methods, tolerates kinks of the merit.
     """

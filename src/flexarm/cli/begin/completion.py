@@ -37,7 +37,7 @@ def _bash(commands: dict[str, argparse.ArgumentParser]) -> str:
     for name, parser in commands.items():
         words = [flag for flags, _ in _options(parser) for flag in flags]
         listed = f'compgen -W {quote(" ".join([*words, *_fixed(parser)]))} -- "$word"'
-        files = '; compgen -f -- "$word"' if _fixed(parser) else ""  # of the user's own
+        files = '; compgen -f -- "$word"' if _fixed(parser) else ""  # files of the user
         reply = f"COMPREPLY=($({listed}{files}))"
         options.append(f"    {name}) {reply} ;;")
         for flags, action in _options(parser):
@@ -92,7 +92,7 @@ def _words(action: argparse.Action) -> list[str]:
     return []
 
 
-ZSH = "autoload -U +X compinit bashcompinit && compinit && bashcompinit\n"  # completes as bash does
+ZSH = "autoload -U +X compinit bashcompinit && compinit && bashcompinit\n"  # bash completion in zsh
 SHELLS = {"bash": _bash, "zsh": lambda commands: ZSH + _bash(commands), "fish": _fish}
 ARGUMENTS = (
     arg(

@@ -10,7 +10,7 @@ from flexarm.cli.constants import MOST_NEW_LINKS, SERVO_FREQUENCY
 from flexarm.errors import ModelError
 
 SUMMARY = "write a model file with comments, to begin with"
-MATERIALS = ("aluminium", "steel", "titanium", "carbon")  # see flexarm.arm.section
+MATERIALS = ("aluminium", "steel", "titanium", "carbon")  # names in flexarm.arm.section
 # By plane: axis of the joints, and number of shapes in the directions that the motion excites.
 PLANES = {
     "level": ("[0, 0, 1]", "bending_y: 2, bending_z: 2, torsion: 1"),
@@ -118,7 +118,7 @@ def _servo(args: argparse.Namespace, material: str, outboard: int) -> dict[str, 
     try:
         length, diameter, wall = (quantity(x, "m") for x in (args.length, args.diameter, args.wall))
         payload = quantity(args.payload, "kg")
-    except ModelError:  # the file is refused for that, with the place
+    except ModelError:  # validation of the file reports this, with its line
         return dict.fromkeys(("inertia", "stiffness", "damping"), 1.0)
     density = float(material.partition("density: ")[2].partition(",")[0])
     link = density * math.pi * (diameter - wall) * wall * length

@@ -53,7 +53,7 @@ def require_npz(out: Path) -> None:
 def finish(
     findings: "Findings", body: "ReducedBody | None", out: Path, args: argparse.Namespace
 ) -> None:
-    """Write the file of a flexible body and print its report; raise an error if refused."""
+    """Write the file of a flexible body and print its report; raise an error for invalid data."""
     from flexarm.links.imported.file import write_body
 
     if body is None:

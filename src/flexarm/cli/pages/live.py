@@ -20,7 +20,7 @@ ARGUMENTS = (
 
 
 def run(args: argparse.Namespace) -> None:
-    """Write the page of a live arm, and print its path."""
+    """Write the page of a live arm, and print the page's path."""
     from flexarm.viewer.live.page import live
 
     out = args.html or Path(f"{Path(args.arm).stem}.html")

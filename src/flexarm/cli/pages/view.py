@@ -52,7 +52,7 @@ ARGUMENTS = (
 
 
 def run(args: argparse.Namespace) -> None:
-    """Write a page, movie or picture of runs and print its path, or serve the page."""
+    """Write a page, movie or picture of runs and print the file's path, or serve the page."""
     paths = args.runs
     still = args.movie or args.picture
     if args.serve and (args.out or still or args.force):
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> None:
             "Leave out --at."
         )
     read = _run_or_arm if args.picture else load_run
-    runs = [read(path) for path in paths]  # before outputs are checked: a wrong input comes first
+    runs = [read(path) for path in paths]  # errors of inputs come before errors of outputs
     out = still or args.out or paths[0].with_suffix(".html")
     require_outputs(args, out, inputs=paths)
     labels = file_labels(paths)

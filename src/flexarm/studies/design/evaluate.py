@@ -87,8 +87,8 @@ class Rows:
     found
         Values of the quantities by name, (count,) each; NaN until they are computed.
     status, reason
-        Status of each design, ``finished`` or how the run ended otherwise, and the reason, (count,)
-        each.
+        Status of each design (``finished``, or how the run ended otherwise) and the reason for it,
+        (count,) each.
     """
 
     def __init__(self, study: Study, first: int, values: dict[str, NDArray[Any]]) -> None:
@@ -168,7 +168,7 @@ class Evaluator:
         for name, function in functions.items():
             try:
                 rows.found[name][k] = float(function(argument))
-            except Exception as error:  # whatever the user's function raises
+            except Exception as error:  # user functions may raise any error
                 rows.fail(k, f"{name}: {type(error).__name__}: {error}")
 
     def _reduce(self, rows: Rows, k: int, run: Run) -> None:

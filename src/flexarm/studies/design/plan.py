@@ -156,11 +156,11 @@ class Sampling(Part):
 class DesignQuantity(Part):
     """A scalar result to compute for each design.
 
-    It is one of four kinds: a time history ``of`` the run, such as ``joint1``, reduced to a number
-    by ``reduce`` over the whole run or ``after`` a time [s]; the k-th natural ``frequency`` of the
-    arm [Hz], with ``joints`` locked or free; the total ``mass`` [kg] with base and payload; or a
-    Python ``function``, ``FILE.py:NAME`` or ``MODULE:NAME``, of the run or, with ``takes: design``,
-    of the parameter values by name.
+    A quantity is one of four kinds: a time history ``of`` the run, such as ``joint1``, reduced to a
+    number by ``reduce`` over the whole run or ``after`` a time [s]; the k-th natural ``frequency``
+    of the arm [Hz], with ``joints`` locked or free; the total ``mass`` [kg] with base and payload;
+    or a Python ``function``, ``FILE.py:NAME`` or ``MODULE:NAME``, of the run or, with ``takes:
+    design``, of the parameter values by name.
     """
 
     of: str | None = None
@@ -392,9 +392,9 @@ def _sobol(size: int, seed: int, first: int, last: int) -> Array:
     from scipy.stats import qmc
 
     points = qmc.Sobol(size, seed=np.random.default_rng(seed))
-    with warnings.catch_warnings():  # a part of the sequence need not be a power of 2
+    with warnings.catch_warnings():  # lengths of parts need not be powers of 2
         warnings.simplefilter("ignore", UserWarning)
-        if first:  # SciPy refuses to skip 0 points
+        if first:  # SciPy cannot skip 0 points
             points.fast_forward(first)
         return np.asarray(points.random(last - first))
 

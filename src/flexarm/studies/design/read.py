@@ -269,7 +269,7 @@ def _resolved(plan: StudyFile, folder: Path) -> tuple[Study, Problems]:
 
 
 def _twice(axes: Sequence[ParameterValues], arm: Arm | None, model: Model | None) -> Problems:
-    """Return a mistake for each parameter that sets an entry which another one sets too.
+    """Return a mistake for each parameter that sets the same entry as another parameter.
 
     A mistake is a path in the study file with a message.
     """
@@ -409,7 +409,7 @@ def _common(arm: Arm, model: Model, keys: Sequence[str], value: Any) -> Any:
             )
     return min(
         in_si.values(), key=lambda other_value: isinstance(other_value, float)
-    )  # 1 serves where 1.0 does
+    )  # 1 and 1.0 count as equal
 
 
 def _taken(arm: Arm, model: Model, key: str, value: Any) -> Any:
@@ -443,7 +443,7 @@ def imported(name: str, folder: Path) -> Any:
             function = scope[attribute]
         else:
             function = getattr(import_module(place), attribute)
-    except Exception as error:  # whatever the user's file raises
+    except Exception as error:  # user files may raise any error
         raise ModelError(f"'{name}' cannot be imported: {type(error).__name__}: {error}") from None
     if not callable(function):
         raise ModelError(f"'{name}' is not a function")
@@ -474,7 +474,7 @@ def identity(function: Any, folder: Path) -> str:
         if place.endswith(".py"):
             return f"{attribute} {(folder / place).read_text(encoding='utf-8')}"
         function = imported(function, folder)
-    bare = getattr(function, "func", function)  # function inside a partial
+    bare = getattr(function, "func", function)  # function inside a `functools.partial`
     try:
         captured = [cell.cell_contents for cell in bare.__closure__ or ()]
         values = [captured, bare.__defaults__, bare.__kwdefaults__]
@@ -482,5 +482,5 @@ def identity(function: Any, folder: Path) -> str:
         module = inspect.getmodule(bare)
         whole = module if module is not None and module.__name__ != "__main__" else bare
         return f"{bare.__qualname__} {pickle.dumps(values)!r} {inspect.getsource(whole)}"
-    except Exception as error:  # whatever foreign objects raise
+    except Exception as error:  # foreign objects may raise any error
         raise ModelError(f"{type(error).__name__}: {error}") from None

@@ -42,8 +42,8 @@ class SobolIndices:
     parameters
         Names of the parameters.
     first, total
-        First-order and total index of each parameter, shape (k,): its share of the variance without
-        and with interactions.
+        First-order and total index of each parameter, shape (k,): the parameter's share of the
+        variance without and with interactions.
     first_bounds, total_bounds
         Bootstrap bounds, low and high, (2, k).
     """
@@ -82,8 +82,8 @@ def sobol_indices(
 
     Notes
     -----
-    First order by Saltelli et al. 2010, total by Jansen 1999.  A design without a number excludes
-    its group of k + 2 designs.
+    First-order indices follow Saltelli et al. 2010, total indices Jansen 1999. A design without a
+    value excludes its group of k + 2 designs, where k is the number of parameters.
     """
     require_number("confidence", confidence, least=0.5, largest=0.9999)
     require_count("resamples", resamples, 10)
@@ -199,7 +199,7 @@ def scatter(
                 x = x[np.isfinite(x)]
                 bins = np.histogram_bin_edges(np.log(x) if column in logarithmic else x, 24)
                 edges = (np.exp(bins) if column in logarithmic else bins).tolist()
-                counts = at.twinx()  # the panel's own y axis is that of its row
+                counts = at.twinx()  # the panel shares its own y axis with its row
                 counts.hist(x, edges, color=COLOURS[0])
                 counts.set_axis_off()
             at.set_xlabel(column if i == len(names) - 1 else "")
@@ -355,7 +355,7 @@ class StudyResult(Summarised):
         }  # fmt: skip
 
     def pareto(self, *, minimise: Sequence[str] = (), maximise: Sequence[str] = ()) -> Columns:
-        """Return the finished designs of which no other is better in all aims: the Pareto front.
+        """Return the Pareto front: finished designs for which no other is better in all aims.
 
         Parameters
         ----------
@@ -401,7 +401,7 @@ class StudyResult(Summarised):
         path
             The file, png, svg or pdf.
         kind
-            ``effects``: each quantity over each parameter, with the mean of equal parts;
+            ``effects``: each quantity over each parameter, with means of groups of equal size;
             ``scatter``: all columns over each other; ``sobol``; ``pareto``: the Pareto front of two
             aims among all designs.
         minimise, maximise
@@ -432,7 +432,7 @@ class StudyResult(Summarised):
         return figure
 
     def _label(self, figure: "Figure") -> None:
-        """Write units and words at the axes of a figure; scale those of logarithmic parameters."""
+        """Label the axes of a figure with units; set log scales for logarithmic parameters."""
         from matplotlib.ticker import MaxNLocator
 
         about, columns = self.table.about, self.columns

@@ -34,7 +34,7 @@ def study(
     ----------
     plan
         A study file, or a mapping of its contents: ``arm``, ``parameters``, ``sampling``, ``run``,
-        ``quantities`` and where it is computed; or the result of `read_study`.
+        ``quantities`` and where to compute the study; or the result of `read_study`.
     out
         Folder of the results. An unfinished study in the folder is continued; other files are not
         changed.
@@ -81,7 +81,7 @@ def study(
 
 
 def load_study(folder: str | Path) -> StudyResult:
-    """Return the results in a folder, of a finished study or of one that is still computed.
+    """Return the results in a folder, of a finished study or of a study in progress.
 
     Parameters
     ----------

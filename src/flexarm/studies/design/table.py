@@ -24,8 +24,8 @@ from flexarm.studies.design.read import Study
 ABOUT = "study.json"
 UNFINISHED = re.compile(
     rf"\.{re.escape(ABOUT)}\.[0-9a-f]{{8}}\.part"
-)  # left by a process that was killed
-FORMAT = 2  # 1 had no checksums
+)  # temporary files of killed processes
+FORMAT = 2  # format 1 had no checksums
 COLUMN = "column:"  # prefix of columns in an npz, so that they may have any name
 CHECKSUM = "checksum"
 DESCRIPTION: TypeAdapter[Any] = TypeAdapter(
@@ -59,7 +59,7 @@ def to_bytes(columns: Columns, kind: str) -> bytes:
 
 
 def of_file(path: Path) -> tuple[Columns, str]:
-    """Return the columns in a file, and the checksum it states; an empty one if none."""
+    """Return the columns and the checksum stored in a file; the checksum may be empty."""
     if path.suffix == ".npz":
         with np.load(path) as file:
             stated = str(file[CHECKSUM]) if CHECKSUM in file.files else ""
@@ -182,7 +182,7 @@ class StudyTable:
         folder = self.folder
         begun = (folder / ABOUT).exists()
         if begun and self._holds():
-            os.utime(folder / ABOUT)  # from now on `progress` counts
+            os.utime(folder / ABOUT)  # start time for `progress`
             return
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -267,7 +267,7 @@ class StudyTable:
 
     @property
     def progress(self) -> Progress:
-        """State of the study by its files; the rate is that of the last call that computed it."""
+        """State of the study by its files, with the rate of the last call that computed designs."""
         begun = (self.folder / ABOUT).stat().st_mtime
         stored = self.done
         times = {number: self._path(number).stat().st_mtime for number in stored}
@@ -301,7 +301,7 @@ class StudyTable:
         for number in self.done:
             try:
                 columns, stated = of_file(self._path(number))
-            except Exception as error:  # NumPy, zipfile and pyarrow raise any kind
+            except Exception as error:  # NumPy, zipfile and pyarrow raise many kinds
                 why = " ".join(str(error).split()) or type(error).__name__
                 raise self._damaged(number, f"cannot be read: {why}") from None
             if fault := self._fault(number, columns, stated):

@@ -43,7 +43,7 @@ def pack(study: Study) -> bytes | None:
         return None
     try:
         pickle.dumps(functions)
-    except Exception:  # a function in a function, and what foreign objects raise
+    except Exception:  # nested functions and foreign objects raise any error
         return None
     return pickle.dumps(study)
 
@@ -84,7 +84,7 @@ class _Line:
     def __init__(self, packed: bytes, kind: str) -> None:
         self._task = packed, kind
         self._process: subprocess.Popen[bytes] | None = None
-        self.stopped = False  # whether no other process begins
+        self.stopped = False  # whether no new process may start
 
     def compute(self, number: int) -> bytes:
         """Return the encoded result file of a chunk, restarting the worker process if it died."""
