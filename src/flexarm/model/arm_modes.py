@@ -1,23 +1,23 @@
 """Default shape functions of links, extracted from the arm's mode shapes.
 
 The arm is first discretised with many basis functions per link, so that its modes are accurate to
-0.01 %.  On each link and in each direction, a mode of unit strain energy is a curve whose squared
-norm is the curve's share of the strain energy.  The n shape functions of a direction follow from a
-proper orthogonal decomposition of the curves of all modes: the n dominant left singular vectors.
-A mode of angular frequency w is weighted by
+0.01 %.  Modes are scaled to unit strain energy. On each link and in each direction, a mode is a
+curve whose squared norm is the curve's share of this energy.  The n shape functions of a direction
+follow from a proper orthogonal decomposition of the curves of all modes: the n dominant left
+singular vectors. A mode of angular frequency w is weighted by
 
     1 / (1 + (w / w2)^3 / 2),
 
-with w2 the arm's second elastic frequency, so that the weight falls with frequency.  Prescribed
-joints are fixed in the modes; driven and free joints move.  With three shape functions or more,
-the modes with driven joints locked are included too, as under a position controller.  In torsion
-the last shape function is the static twist by a torque at the tip, a deformation that hardly
-occurs in the modes of a link with a light tip.
+with w2 the arm's second elastic frequency, so that the weight falls with frequency. In these modes
+prescribed joints are fixed, and driven and free joints move. For three or more shape functions,
+modes with driven joints locked are added, as if position controllers held the joints. In torsion,
+the static twist by a torque at the tip is among the shape functions, because it hardly occurs in
+the modes of a link with a light tip.
 
 The modes of an arm with a rail depend on the station of the link that rides on the rail.  Shape
-functions of a rail combine the modes at the start with the modes at stations along the rail, of
-equal total weight; at the stations the weight is 1 / (1 + (w / w2) / 2), because a moving load
-excites more modes.
+functions of a rail are computed from the modes at the initial station and the modes at further
+stations along the rail, with equal total weights. At the further stations a mode has the weight 1 /
+(1 + (w / w2) / 2), because a moving load excites more modes.
 """
 
 from dataclasses import dataclass, replace
@@ -109,7 +109,7 @@ def _arm_shapes(arm: Arm, indices: list[int]) -> dict[int, Shapes]:
 
 
 def bare_arm(arm: Arm, indices: list[int]) -> Arm:
-    """Return the arm without the entries of given links that do not affect its modes.
+    """Return the arm without those entries of given links that are not used for its modes.
 
     Removed are damping, start values, shear flexibility, nonlinear elasticity and quadratic
     shapes.
@@ -128,7 +128,7 @@ def bare_arm(arm: Arm, indices: list[int]) -> Arm:
 
 
 def _unsheared(section: Section | None) -> Section | None:
-    """Return a section without shear flexibility; shear is added to the shape functions later."""
+    """Return a section without shear flexibility; the shape functions get their shear later."""
     if section is None or not section.shears:
         return section
     return section.model_copy(update={"shear": False, "GAy": None, "GAz": None})
@@ -140,7 +140,7 @@ def basis_shapes(arm: Arm, index: int, span: Span) -> Shapes:
     Raises
     ------
     ShapeError
-        If more shape functions of a direction are requested than the link has modes there.
+        If more shape functions of a direction are requested than the link has modes in it.
     """
     ends, number = loaded_ends(arm, index), _counts(arm, index)
     for motion, count in requested_directions(span, number):
@@ -169,7 +169,7 @@ def _counts(arm: Arm, index: int) -> Counts:
 
 @dataclass(frozen=True)
 class SmallMotions:
-    """Stiffness matrix, and modes times mass matrix, of an arm with many shapes per link."""
+    """Stiffness matrix and weighted modes of an arm with many basis functions per link."""
 
     model: Model
     q: Array  # posture, (n,)
@@ -199,7 +199,7 @@ class SmallMotions:
         return cls(model, q, stiffness, free, locked)
 
     def with_carriage(self, index: int) -> "SmallMotions":
-        """Return the modes at this posture plus modes with the carriage at stations along a rail.
+        """Return the modes at this posture, and modes with a carriage at stations along its rail.
 
         ``index`` is the index of the link that rides.
         """
@@ -265,7 +265,8 @@ class SmallMotions:
 
 def _dominant(columns: NDArray[Any]) -> NDArray[Any]:
     """Return the left singular vectors of a matrix as columns, largest singular value first."""
-    if columns.shape[1] > columns.shape[0]:  # fewer columns, same left singular vectors
+    # Reduce the number of columns; left singular vectors are unchanged.
+    if columns.shape[1] > columns.shape[0]:
         columns = np.asarray(np.linalg.qr(columns.T, mode="r")).T
     vectors, _, _ = np.linalg.svd(columns, full_matrices=False)
     return vectors
@@ -309,7 +310,7 @@ def _modes(mass: Array, stiffness: Array) -> tuple[Array, Array]:
     rigid, strained = vectors[:, is_rigid], vectors[:, ~is_rigid] / np.sqrt(values[~is_rigid])
     momentum = mass @ strained
     modal_mass = strained.T @ momentum
-    if rigid.shape[1]:  # rigid-body motions are removed by the condition of zero momentum
+    if rigid.shape[1]:  # the condition of zero momentum removes rigid-body motions
         rigid_momentum = rigid.T @ momentum
         inverse = np.linalg.pinv(rigid.T @ mass @ rigid, hermitian=True)
         modal_mass = modal_mass - rigid_momentum.T @ inverse @ rigid_momentum
@@ -327,6 +328,6 @@ def _eigen(matrix: Array) -> tuple[Array, Array]:
 
 
 def _coupling(matrix: Array) -> NDArray[np.bool_]:
-    """Return a Boolean matrix (n, n), true where a symmetric matrix couples two coordinates."""
+    """Return a Boolean matrix (n, n) that is true where a matrix couples two coordinates."""
     size = np.sqrt(np.abs(np.diag(matrix)))
     return np.asarray(np.abs(matrix) > DIGITS * np.outer(size, size))

@@ -135,14 +135,14 @@ def assemble(
 def _mount(arm: Arm, index: int, is_on_rail: bool) -> tuple[Pose, ArmPoint | None]:
     """Return the pose in F of the frame before a joint, and the place of F on the joint's parent.
 
-    Sections beyond the flexible tip, and all of a rigid link, move with its tip.
+    Sections beyond a link's flexible tip move with this tip, as do all sections of a rigid link.
     """
     connections = tree(arm)
     parent, place = connections.parents[index], connections.places[index]
     if parent < 0 or is_on_rail:
         return IDENTITY, None
     link = arm.links[parent]
-    if index in connections.riders:  # on a rigid link, it counts from the root
+    if index in connections.riders:  # on a rigid link, the station is measured from the root
         return Pose.along(link.tip_length - link.length), None
     if place is None:
         return mount_pose(arm, index), None
@@ -277,8 +277,8 @@ def _check_hub_axis(
 ) -> None:
     """Raise an error for shapes whose root rotation is incompatible with the joint.
 
-    Such shapes turn the root about an axis that the joint constrains, or turn a hub with a rotor
-    behind a rigid transmission.
+    Such shapes rotate the root about an axis that the joint constrains, or rotate a hub that a
+    rigid transmission connects to a rotor.
     """
     axis = root_pose.rotation.T @ np.array([0.0, 0.0, 1.0])
     off_axis = root_turn - np.outer(axis, axis @ root_turn)

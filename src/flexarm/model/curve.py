@@ -22,8 +22,8 @@ class CurveFit:
     Attributes
     ----------
     amplitudes
-        Amplitude of each shape function, by its name within the link, as the link's ``start`` takes
-        them.
+        Amplitude of each shape function, by its name within the link: the format of a link's
+        ``start``.
     residual
         Largest deviation from the curve, relative to the curve's largest value.
     """
@@ -59,7 +59,7 @@ def fit_curve(
     Returns
     -------
     CurveFit
-        Amplitudes, as a link's ``start`` takes them, and the residual of the fit.
+        Amplitudes in the format of a link's ``start``, and the residual of the fit.
 
     Notes
     -----
@@ -106,7 +106,7 @@ def fit_shapes(part: WholeLink, x: Array, curves: Mapping[Direction, Array]) -> 
     amplitudes, residual
         Amplitudes (m,), and the largest deviation relative to the largest value of the curves.
     """
-    # An angle is weighted by a lever arm of a tenth of the span.
+    # Twist angles are weighted by a lever arm of a tenth of the span's length.
     sizes = {direction: part.length / 10 if direction == "twist" else 1.0 for direction in curves}
     rows = np.vstack([size * straight_rows(part, d, x) for d, size in sizes.items()])
     target = np.concatenate([size * curves[d] for d, size in sizes.items()])
@@ -120,7 +120,7 @@ def fit_shapes(part: WholeLink, x: Array, curves: Mapping[Direction, Array]) -> 
 def straight_rows(part: WholeLink, direction: Direction, x: Array) -> Array:
     """Return a link's displacement or twist at stations x [m] per amplitude, (S, m).
 
-    The link is nearly straight, so that tips of its spans move and turn the spans beyond them.
+    The link is assumed nearly straight; each span moves and rotates all spans beyond it.
     """
     columns, root = list[Array](), 0.0
     for span in part.spans:
@@ -145,7 +145,7 @@ def start_curve(part: WholeLink) -> tuple[Array, float]:
     Returns
     -------
     amplitudes, residual
-        As for `fit_shapes`.
+        Amplitudes and residual in the format of `fit_shapes`.
     """
     curve = part.spans[0].link.start_curve
     assert curve is not None

@@ -58,10 +58,10 @@ def damping_matrix(
 ) -> Array:
     """Compute the damping matrix (m, m) of a link from modal damping ratios and material damping.
 
-    The modes are of the link clamped at its root, with its tip body.  ``parts`` is the stiffness
-    matrix of each direction.  A material's loss factor adds half its value to the damping ratio of
-    a mode, weighted by the share of the mode's strain energy in each direction.  Without ``names``,
-    modes are named by their directions.
+    The modes are those of the link clamped at its root, with its tip body. ``parts`` contains the
+    stiffness matrix of each direction. A material's loss factor adds half its value to the damping
+    ratio of a mode, weighted by the share of the mode's strain energy in each direction. Without
+    ``names``, modes are named by their main directions.
     """
     link, stiffness = arm.links[index], np.asarray(sum(parts.values()))
     result = np.zeros_like(modal)
@@ -98,8 +98,8 @@ def _damping_ratios(
 ) -> Array:
     """Return the damping ratio of each clamped mode of a link, (m,), lowest frequency first.
 
-    Ratios given by name are assigned to modes by ``names``, or else by the direction with most of a
-    mode's strain energy.
+    Damping ratios that the model file gives by name are assigned to modes by ``names``, or else by
+    the direction that has most of a mode's strain energy.
     """
     ratios, count = arm.links[index].damping, len(next(iter(strains.values())))
     if isinstance(ratios, float):
@@ -122,16 +122,17 @@ def _damping_ratios(
 
 
 def stiffnesses(shapes: Shapes, stiffness: Array) -> dict[Direction, Array]:
-    """Return the stiffness matrix (m, m) of each direction; they add up to the whole stiffness.
+    """Return the stiffness matrix (m, m) of each direction; their sum is the given stiffness.
 
-    A shape function belongs to one direction; coupling terms are shared equally between two.
+    A shape function belongs to one direction; terms that couple two directions are divided equally
+    between them.
     """
     result: dict[Direction, Array] = {}
     for direction in DIRECTIONS:
         belongs = np.array(
             [shape_direction == direction for shape_direction in shapes.directions], dtype=float
         )
-        # Coupling of measured shapes in two directions is shared equally.
+        # Terms that couple measured shapes in two directions are divided equally.
         result[direction] = stiffness * (belongs[:, None] + belongs[None, :]) / 2
     return result
 
@@ -170,7 +171,7 @@ def link_shapes(arm: Arm, index: int, span: Span) -> Shapes:
         return shapes
 
     with naming_link(arm, index):
-        if not isinstance(choice, Counted):  # it may read files
+        if not isinstance(choice, Counted):  # the result depends on files, so it is not cached
             return make()
         return remembered((family, choice.model_dump_json(), span.contents, ends, number), make)
 
@@ -224,7 +225,7 @@ def flexible_part(
         shapes = _sheared(arm, index, theory, span, shapes)
     check_amplitudes(arm, index, shapes.names)
     excess = theory.nodes or chosen_nodes(arm, index, span, shapes) if theory.bends(link) else 0
-    # Cached shapes are the same object, which the key refers to.
+    # Cached shapes of equal links are one object, whose identity is part of the key.
     key = ("part", Same(shapes), span.contents, theory.stiffening, str(link.quadratic_shapes))
 
     def undamped(count: int) -> Flexible:
@@ -329,7 +330,7 @@ def sliding_shapes(arm: Arm, index: int, shapes_of: Callable[[int, Span], Shapes
     follows_length = isinstance(link.shapes, ClampedMass) and link.shapes.follow
     with naming_link(arm, index):
         if follows_length or isinstance(link.shapes, Elements):
-            # Shapes at other lengths depend on the same options, boundary conditions and section.
+            # Shapes at all lengths depend on the same options, boundary conditions and section.
             key = ("following", Same(at(high)), full_span.contents, low, high)
             return remembered(key, lambda: follow_length(at, full_span, (low, high)))
         length = actuation.start.position or (low + high) / 2
@@ -367,7 +368,7 @@ def sliding_nodes(
 def sliding_damping(arm: Arm, index: int, sliding: SlidingShapes) -> Array | None:
     """Fit the damping matrix of a sliding link as a function of its exposed length.
 
-    Damping ratios do not depend on the length.
+    The damping ratios are the same at every length.
 
     Returns
     -------
@@ -378,7 +379,7 @@ def sliding_damping(arm: Arm, index: int, sliding: SlidingShapes) -> Array | Non
     (low, high), beam = sliding.range, SlidingBeam(sliding, None, None)
     node = np.cos(np.pi * (np.arange(DAMPING_NODES) + 0.5) / DAMPING_NODES)
     lengths = (low + high) / 2 + (high - low) / 2 * node
-    # Integrals depend on the section alone; damping ratios differ between arms.
+    # Integrals depend on the section alone and are shared; damping ratios differ between arms.
     parts = remembered(
         ("along", Same(sliding)), lambda: [beam.at_length(length) for length in lengths]
     )

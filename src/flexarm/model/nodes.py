@@ -1,8 +1,8 @@
 """Number of collocation nodes of a geometrically exact link.
 
 The number depends on the slope to which weight and drive limits can bend the link.  Inputs,
-prescribed motions and start values have no influence, so that a controller is designed on the same
-equations as those simulated.
+prescribed motions and start values have no influence, so that controller design and simulation use
+the same equations.
 """
 
 from collections.abc import Callable
@@ -38,12 +38,12 @@ def chosen_nodes(arm: Arm, index: int, span: Span, shapes: Shapes) -> int:
     """Choose the number of nodes of a link in excess of its number of shape functions.
 
     The number grows with the expected slope, up to one more than the number of shape functions.  In
-    plane bending it is at least three; in spatial bending, where nodes are expensive, it is one if
-    the slope is known and small, else two or more.
+    plane bending it is at least three. In spatial bending, where nodes are expensive, it is one if
+    the expected slope is known and small, otherwise at least two.
     """
     bending = [len(shapes.moving("y")), len(shapes.moving("z"))]
     slope = expected_slope(arm, index, span)
-    if isinstance(arm.links[index].shapes, Elements | Lumped):  # nodes in each panel
+    if isinstance(arm.links[index].shapes, Elements | Lumped):  # nodes are placed on each panel
         return 2 if slope > LARGE_SLOPE else 1
     if not all(bending):
         return 3 if slope <= LARGE_SLOPE else max(3, min(max(bending) + 1, MOST_EXCESS_NODES))
@@ -74,8 +74,8 @@ def enough_nodes(make: Callable[[int], T], error: Callable[[T], float], excess: 
 def expected_slope(arm: Arm, index: int, span: Span) -> float:
     """Estimate the angle [rad] between a link's root and tip under weight and drive limits.
 
-    All loads act at once on their longest levers; twice the static angle is returned, as for loads
-    applied suddenly.
+    All loads are assumed to act at once with their longest levers. Twice the static angle is
+    returned, as for loads applied suddenly.
     """
     bends = [name for name in ("EIy", "EIz") if span.has(name)]
     stiffness = min((float(span.table[name].min()) for name in bends), default=0.0)
@@ -92,13 +92,13 @@ def expected_slope(arm: Arm, index: int, span: Span) -> float:
         axes = arm.links[outboard].joint.axes.values()
         limits = [acts.limits for acts in axes if acts.actuation == "torque"]
         moment += sum(limit.effort for limit in limits if limit is not None and limit.effort)
-    # a moment at the tip bends by M L/EI, a force there by half as much
+    # a moment M at the tip bends the link by M L/EI, a force F by half of F L^2/EI
     return 2 * moment * span.length / (2 * stiffness)
 
 
 @kept
 def _beyond(arm: Arm) -> list[float]:
-    """Return the largest sum of lengths of links one after another beyond each link's tip [m]."""
+    """Return the length [m] of the longest chain of links beyond each link's tip."""
     beyond = [0.0] * len(arm.links)
     for index in reversed(range(len(arm.links))):
         following = tree(arm).children[index]

@@ -1,4 +1,4 @@
-"""Contents of a model as a vector of numbers, or as symbols; read-only arrays, and digests."""
+"""Numbers of a model as a vector or as symbols; read-only arrays; digests of models."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
@@ -74,7 +74,7 @@ def unseen_fields(value: BaseModel) -> frozenset[str]:
 
 
 def write(value: Any, put: Put) -> None:
-    """Serialise the part of a value that affects equations, identically in every process.
+    """Serialise what affects equations in a value; the bytes are identical in every process.
 
     Parameters
     ----------
@@ -100,7 +100,8 @@ def write(value: Any, put: Put) -> None:
             put(b"%a=" % (key,))
             write(entry, put)
     elif isinstance(value, BaseModel):
-        # Field by field, since pydantic builds a slow serialiser per class on first use.
+        # Fields are written one by one, because pydantic's serialisers are slow to build on first
+        # use.
         unseen = unseen_fields(value)
         write({k: entry for k, entry in value.__dict__.items() if k not in unseen}, put)
     else:
@@ -124,10 +125,10 @@ def _write_object(value: Any, put: Put) -> None:
 
 _PLAIN = (NoneType, bool, int, str, bytes, slice, type, np.bool_, np.integer,
           FunctionType, BuiltinFunctionType)  # fmt: skip
-# Types that enter equations as constants: functions along a link, points of evaluation.
+# Types that are constants in traced equations: functions along a link, points of evaluation.
 _NUMBERS, _SEQUENCES, _MAPPINGS = (float, np.ndarray), (tuple, list), (dict, MappingProxyType)
 _WHOLE = (SlidingShapes, QuadraticShape, ArmPoint, Box)
-# Fields that enter equations rarely, and as constants.
+# Fields that few equations contain; they are constants in the trace.
 _WHOLE_FIELDS: tuple[tuple[type, frozenset[str]], ...] = (
     (Arm, frozenset(Arm.model_fields) - {"base", "contacts", "springs"}),
     (Link, frozenset(Link.model_fields) - {"wrenches", "elastic_energy", "elastic_force"}),
@@ -136,7 +137,8 @@ _WHOLE_FIELDS: tuple[tuple[type, frozenset[str]], ...] = (
     (Collocation, frozenset({"curves"})),
     (MovedBase, frozenset({"motion"})),
 )
-_CONSTANTS = frozenset({"restitution"})  # restitution of stops: used in a numerical root search
+# Restitution of stops: a numerical root search needs its value.
+_CONSTANTS = frozenset({"restitution"})
 KEPT = "_numbers"  # attribute of a model that holds its cached numbers
 NUMBERS = "numbers"  # name of the last input of functions traced with symbols
 Path = tuple[Any, ...]
@@ -144,7 +146,7 @@ Take = Callable[[Any, int, Path], Any]
 
 
 class Whole:
-    """Proxy of a model part that enters equations as a constant; it records each access."""
+    """Proxy of a model part that is a constant in equations; it records each access."""
 
     def __init__(self, value: Any, note: Callable[[], object]) -> None:
         vars(self).update(_value=value, _note=note)
@@ -184,13 +186,13 @@ class Whole:
 
 
 class _NumberWalk:
-    """Traversal of a model that visits each number and returns a copy with replacements.
+    """Traversal of a model that returns a copy with each number replaced by a function's result.
 
     Parameters
     ----------
     take
         Function of a number or array, the index of its group (a part of the model such as a link)
-        and its path.  Returns the replacement.
+        and its path. It returns the replacement.
     put
         Function that receives all other content of the model, serialised to bytes.
     note
@@ -213,7 +215,7 @@ class _NumberWalk:
         path
             Attribute names, keys and indices that lead from the model to the part.
         whole
-            Whether the part enters the equations as a constant instead of being traversed.
+            Whether the part is a constant in the equations instead of being traversed.
         """
         if not whole and isinstance(value, _NUMBERS):
             return self._number(value, path)
@@ -291,10 +293,10 @@ def _derived(kind: type) -> list[str]:
 
 @dataclass(frozen=True)
 class ModelNumbers:
-    """Numbers of a model, and a digest of all else on which its equations depend."""
+    """Numbers of a model, and a digest of all other content on which its equations depend."""
 
     values: Array  # (n, 1)
-    groups: Ints  # index of the model part of each number, (n,)
+    groups: Ints  # index of the model part that contains each number, (n,)
     rest: str  # digest of all other content: types, counts, names
 
     @classmethod
@@ -314,7 +316,7 @@ class ModelNumbers:
 
     @cached_property
     def pattern(self) -> Pattern:
-        """Pattern of the model's numbers: which are constants, and which are equal or opposite."""
+        """Pattern of the model's numbers: constants, and groups of equal or opposite numbers."""
         return Pattern.of(self.values, self.groups)
 
 
@@ -377,7 +379,7 @@ def opened(model: Model, pattern: Pattern) -> tuple[Model, set[Path]]:
 
 
 def _bare(model: Model) -> Model:
-    """Return a model without its tip load if equations have the tip load as an input."""
+    """Return a model without its tip load if the tip load is an input of the equations."""
     return model.loaded(NO_INERTIA) if model.load_given else model
 
 

@@ -48,13 +48,14 @@ BASE_COORDINATES = ("x", "y", "z", "rx", "ry", "rz")
 class BeamData(BodyData):
     """Elastic part of a beam with m shape functions, of constant length or sliding.
 
-    Positions have a coordinate s: the distance from the root, of a sliding beam over the exposed
-    length.
+    The coordinate s along the beam is the distance from the root; for a sliding beam it is this
+    distance divided by the exposed length.
     """
 
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]  # so that `replace` takes it
-    theory: ClassVar[str]  # key of the body class with the equations of beams that are not exact
-    span: Span  # the flexible span, over s
+    # So that type checkers accept it in `dataclasses.replace`.
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    theory: ClassVar[str]  # key of the body class for beams that are not geometrically exact
+    span: Span  # the flexible span, as a function of s
     shapes: Shapes | SlidingShapes
     nodes: Collocation | None  # collocation nodes of an exact beam, else None
 
@@ -82,11 +83,11 @@ class BeamData(BodyData):
     @property
     @abstractmethod
     def parents(self) -> Shapes:
-        """Functions of s of which section angles are linear combinations."""
+        """Functions of s whose linear combinations are the section angles."""
 
     @property
     def tapers(self) -> tuple[Span, ...]:
-        """Sections over s, one per power of the exposed length that multiplies it."""
+        """Sections as functions of s, one per power of the exposed length that multiplies it."""
         return (self.span,)
 
     @property
@@ -117,9 +118,9 @@ class Flexible(BeamData):
     # Quadratic displacement and rotation of the tip, ``1/2 d^T X[k] d``, (3, m, m) each.
     tip_quadratic: Array
     tip_angle_quadratic: Array
-    root_angle: Array  # first-order rotation of the root per amplitude, (3, m): 0 unless pinned
+    root_angle: Array  # first-order rotation of the root per amplitude, (3, m); 0 unless pinned
     damping: Array  # damping matrix of the amplitudes, (m, m)
-    # Collocation nodes of an exact beam; None for a link by linear theory or by the series.
+    # Collocation nodes of an exact beam; None for linear theory or the series theory.
     nodes: Collocation | None
 
     @classmethod
@@ -134,8 +135,8 @@ class Flexible(BeamData):
     ) -> "Flexible":
         """Integrate the shape functions of a span; the result has no damping.
 
-        With ``stiffening`` points shift axially by the bending shortening; ``extra`` are quadratic
-        shapes of the link.
+        With ``stiffening``, displacements include the axial shortening due to bending; ``extra``
+        are quadratic shapes of the link.
         """
         integrals, points = integrate(span, shapes, stiffening=stiffening, extra=extra)
         edges, tip = union(span.edges, shapes.edges), np.array([span.length])
@@ -271,7 +272,7 @@ class SlidingBeam(BeamData):
 
     @property
     def tapers(self) -> tuple[Span, ...]:
-        """Sections over xi, one per power of the exposed length that multiplies it."""
+        """Sections as functions of xi, one per power of the exposed length that multiplies it."""
         return self.shapes.span.tapers
 
     def sampled(self, own: Array) -> tuple[Array, Array]:
@@ -280,7 +281,7 @@ class SlidingBeam(BeamData):
 
     @property
     def parents(self) -> Shapes:
-        """Curves over xi that the shape functions combine."""
+        """Curves over xi whose linear combinations are the shape functions."""
         return self.shapes.parent_shapes()
 
     def amounts(self, own: Expr, rates: Expr) -> Amounts:
@@ -378,26 +379,30 @@ class Axis:
 class LinkModel:
     """Model of a link: constant frames, rigid bodies, elastic part and indices of coordinates in q.
 
-    Frames: F is the section that carries the joint: its parent's flexible tip, a section within the
-    parent, or the base; J the joint with its axis along z, K the frame moved by the joint, L the
-    root of the flexible span (of a rigid link: its root), T the flexible tip.
+    Frames: F is the section that carries the joint, which is the parent's flexible tip, a section
+    within the parent, or the base. J is the joint frame with the joint axis along z, and K the
+    frame that the joint moves. L is the root of the flexible span (or of a rigid link), T the
+    flexible tip.
     """
 
     name: str
-    number: int  # number in the model file, from 1, of the link that this is or is a span of
+    # Number in the model file, from 1, of this link or of the link that this span is part of.
+    number: int
     joint_name: str
     link: Link
     motion: JointMotion  # kinematics of the joint
     parent: int  # index of the link that carries the joint; -1 is the base
-    # Section of the parent at which F is; None at its flexible tip, on the base and on a rail.
+    # Section of the parent at F; None if F is the parent's flexible tip, the base or on a rail.
     place: ArmPoint | None
-    mount_body: Inertia  # inboard hub, if F is within the parent; part of ``tip_body`` at a tip
+    # Inboard hub, if F is within the parent; at a tip it is part of ``tip_body``.
+    mount_body: Inertia
     pose_FJ: Pose  # pose of the joint in F
     pose_JL: Pose  # pose of the root in the moved joint frame K
     root_body: Inertia  # rigid bodies fixed in L, about its origin
-    hub_body: Inertia  # outboard hub in J, separate from ``root_body`` if shapes turn the hub
+    hub_body: Inertia  # outboard hub in J, separate from ``root_body`` if shapes rotate the hub
     tip_body: Inertia  # rigid bodies fixed in T, about its origin
-    # Distance from L to T, undeformed [m]; of a sliding link the whole beam.  T has L's axes.
+    # Undeformed distance from L to T [m]; for a sliding link, the length of the whole beam. The
+    # undeformed T has the axes of L.
     length: float
     axes: tuple[Axis, ...]  # the joint's coordinates
     modes: slice  # slice of the amplitudes in q
@@ -540,7 +545,7 @@ class Model:
     joint and amplitudes.
     """
 
-    arm: Arm  # as the model file describes it
+    arm: Arm  # arm as the model file describes it
     stiffening: bool  # whether flexible links include dynamic stiffening
     tip_rotation: TipRotation
     names: tuple[str, ...]  # name of every coordinate
@@ -554,18 +559,18 @@ class Model:
     prescribed: tuple[int, ...]  # indices of coordinates that are given functions of time
     points: ArmPoints  # points of application of wrenches, contacts and springs
     # Symbols of the reference attitudes of a free base and of spherical joints, stacked, (3 k, 3);
-    # None for the attitudes at the start.
+    # None if the reference attitudes are those at the start.
     reference_attitude: Expr | None = None
     # Requested number of nodes of exact links in excess of shape functions, or None.
     nodes: int | None = None
-    # Whether stiffened links are expanded in the amplitudes, as before version 0.2.
+    # Whether stiffened links use the series theory in place of exact beams.
     series: bool = False
     # Mean motion [rad/s] of the orbit whose Hill frame is the world; 0 without orbit.
     orbit: float = 0.0
     # Whether the inertia of the tip load is an input of the equations.
     load_given: bool = False
-    # Symbols in place of the model's numbers, (k,), so that other models can share its equations;
-    # None in a model with numbers.
+    # Symbols that replace the model's numbers, (k,), so that models can share equations; None in a
+    # model with numerical values.
     symbols: ca.SX | None = None
 
     def __getstate__(self) -> dict[str, object]:
@@ -586,7 +591,7 @@ class Model:
 
     @cached_property
     def whole_links(self) -> tuple[WholeLink, ...]:
-        """Links of the model file, of which some have several of the `links` as their spans."""
+        """Links of the model file; each consists of one or several of `links` as its spans."""
         by_name: dict[str, list[LinkModel]] = {}
         for part in self.links:
             by_name.setdefault(whole_name(part.name), []).append(part)
@@ -599,8 +604,8 @@ class Model:
     def link_theory(self) -> LinkTheory:
         """Theory of flexible links: ``exact``, ``series`` or ``linear``.
 
-        Links with quadratic shapes bend by the series even if the theory is exact; sliding links
-        never do.
+        Links with quadratic shapes use the series theory even if the theory is ``exact``. Sliding
+        links never use the series theory.
         """
         if not self.stiffening:
             return "linear"
@@ -662,7 +667,8 @@ class Model:
     def scales(self) -> dict[int, float]:
         """Sizes to which tolerances of base and joint coordinates are relative, by index in q.
 
-        They are the arm's length, 1 rad, and the length of the link for a joint that slides [m].
+        They are the arm's length [m] for a base position, 1 rad for an angle, and the length of the
+        link [m] for a joint that slides.
         """
         result = dict(enumerate([self.reach] * 3 + [1.0] * 3)) if self.base_moves else {}
         for axis in self.axes:
@@ -686,7 +692,7 @@ class Model:
 
     @cached_property
     def drawn_axes(self) -> tuple[Axis, ...]:
-        """Joint coordinates that change continuously; angles of spherical joints are left out."""
+        """Joint coordinates that change continuously, which excludes angles of spherical joints."""
         return tuple(axis for axis in self.axes if not self.links[axis.link].motion.has_reference)
 
     @property

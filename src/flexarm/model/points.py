@@ -18,7 +18,8 @@ class ArmPoint:
     # Distance of the section from the link's root L [m] along its undeformed axis; ``tip`` is the
     # link's flexible end, ``end`` the frame of the arm's tip.
     x: float | Literal["tip", "end"]
-    # Offset from the section's axis point, in its axes [m]; for base and world from their origin.
+    # Offset from the section's axis point, in section axes [m]; for base and world, from their
+    # origin.
     offset: Offset
 
     @property

@@ -159,7 +159,8 @@ def _trapezoid(profile: Trapezoid[float]) -> list[list[float]]:
     if start == end:
         return [_piece(0.0, start)]
     if profile.rate is not None and profile.acceleration is not None:
-        # A distance too short to reach the rate is half acceleration, half deceleration.
+        # If the distance is too short to reach the rate, the motion accelerates over one half and
+        # decelerates over the other.
         ramp_time = min(profile.rate, math.sqrt(abs(end - start) * profile.acceleration))
         ramp_time /= profile.acceleration
         duration = ramp_time + max(ramp_time, abs(end - start) / profile.rate)
@@ -219,7 +220,8 @@ def cubic_spline(x: npt.NDArray[Any], y: npt.NDArray[Any]) -> npt.NDArray[Any]:
         Polynomial coefficients, shape (4, T - 1, ...), by ascending powers of the distance from the
         left end of each interval.
     """
-    from scipy.interpolate import CubicSpline  # half a second, which few profiles need
+    # Imported here, since it takes half a second and few profiles need it.
+    from scipy.interpolate import CubicSpline
 
     return np.asarray(CubicSpline(x, y).c[::-1])
 

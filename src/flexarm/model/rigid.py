@@ -15,12 +15,12 @@ from flexarm.links.end_loads import framed
 from flexarm.links.imported.file import read_body
 from flexarm.spatial import Pose, angles_from_rotation
 
-# Keys of the model file allowed for flexible links only.
+# Keys of the model file that only flexible links have.
 OF_FLEXIBLE = (
     "shapes", "damping", "material_damping", "elastic_energy", "elastic_force",
     "quadratic_shapes", "start", "start_speed", "start_curve",
 )  # fmt: skip
-# Keys of the model file allowed for elastic transmissions only.
+# Keys of the model file that only elastic transmissions have.
 OF_ELASTIC = ("stiffness", "damping", "efficiency", "backlash", "hysteresis", "kinematic_error")
 
 

@@ -1,4 +1,4 @@
-"""Numeric mass and stiffness matrices of an arm with undeformed links, for small motions."""
+"""Numerical mass and stiffness matrices of an arm with undeformed links, for small motions."""
 
 import casadi as ca
 import numpy as np

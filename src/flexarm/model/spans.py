@@ -1,4 +1,4 @@
-"""Links of several spans: each becomes a chain of links, joined rigidly, with one span each.
+"""Links of several spans, each of which becomes a chain of rigidly joined links of one span.
 
 A link of n spans, ``link1``, becomes ``link1.1`` to ``link1.n``.  Names in model files have no dot,
 so the name of a span contains the name of its link.
@@ -19,7 +19,8 @@ from flexarm.links.tree import distance_along, kept
 def single_spans(arm: Arm) -> Arm:
     """Return the arm as a chain of links of one span; the same arm if no link has several.
 
-    Forces and start curve stay with the first span of a link, with places along the whole link.
+    Forces and the start curve of a link remain with its first span; their positions are measured
+    along the whole link.
     """
     if all(link.spans == 1 for link in arm.links):
         return arm
@@ -33,7 +34,7 @@ def single_spans(arm: Arm) -> Arm:
 
 
 def _mount(arm: Arm, index: int) -> dict[str, Any]:
-    """Return ``parent`` and ``at`` of a link whose parent has several spans: one of them."""
+    """Return ``parent`` (a span) and ``at`` of a link whose parent has several spans."""
     link, parent = arm.links[index], arm.parents[index]
     if parent < 0 or arm.links[parent].spans == 1:
         return {}
@@ -50,7 +51,8 @@ def _spans(link: Link) -> list[Link]:
     """Return the links of one span that a named link consists of, from root to tip."""
     count, length, dh = link.spans, link.span / link.spans, link.joint.dh
     joint, twist = link.joint, None
-    if dh is not None and dh.convention == "standard":  # its twist alpha is behind the last span
+    # The twist alpha of standard DH constants follows the last span.
+    if dh is not None and dh.convention == "standard":
         joint = joint.model_copy(update={"dh": dh.model_copy(update={"a": None, "alpha": 0.0})})
         twist = DH(alpha=dh.alpha)
     spans = []
@@ -121,7 +123,7 @@ def item(chain: Arm, index: int) -> str:
 
 
 def span_at(link: Link, distance: float) -> tuple[int, float]:
-    """Return the span of a link at a distance from its root, and the distance from that span's.
+    """Return the span of a link at a distance from its root, and the distance from the span's root.
 
     The first span, of index 0, begins at the root of the link and includes its rigid piece; the
     last one includes the rigid piece at the tip.

@@ -92,9 +92,9 @@ def trace_prescribed(model: Model, t: Expr) -> tuple[Expr, Expr, Expr]:
 def fingerprint(model: Model) -> str:
     """Compute the SHA-256 digest, in hexadecimal, of everything that a model's equations depend on.
 
-    The arm's name, notes, start values, inputs and events are excluded.  No file is read: the model
-    contains the data that `build` took from files.  The digest is cached on a model whose arrays
-    are all read-only.
+    The arm's name, notes, start values, inputs and events are excluded.  No file is read, because
+    the model contains the data that `build` read from files.  The digest is cached on a model whose
+    arrays are all read-only.
     """
     cached = vars(model).get("fingerprint")
     if cached is not None:

@@ -17,15 +17,15 @@ class Stroke:
 
     range: tuple[float, float]  # [m]
     name: str  # of the coordinate
-    end: str  # reason for the limits, in words of a message
+    end: str  # reason for the limits, as text for messages
 
 
 class JointMotion(ABC):
     """Motion of frame K, fixed to the moved link, in joint frame J, whose z axis is the joint axis.
 
-    A final class declares the class attributes and implements the abstract methods; algorithms
-    never ask for the kind of joint. Constants are numeric (``DM``) with structural zeros, so that
-    equations contain no operations for them.
+    A final class declares the class attributes and implements the abstract methods; algorithms do
+    not depend on the kind of joint. Constants are numeric (``DM``) with structural zeros, so that
+    equations contain no operations with zeros.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class JointMotion(ABC):
     has_reference
         Whether the coordinates are three angles relative to a reference attitude that may change.
     lockable
-        Whether the coordinates may be locked for some time.
+        Whether events may lock the coordinates.
     rotor_axis
         Axis of J about which the rotor spins, 0 to 2.
     tracing
@@ -112,14 +112,14 @@ class JointMotion(ABC):
         """Return the Jacobian (6, k) of K relative to J, angular over linear, in axes of K."""
 
     def factors(self, q: Expr) -> list[tuple[Expr, Expr]]:
-        """Return rotation (3, 3) and position (3,) of each factor of the motion, in order."""
+        """Return rotation (3, 3) and position (3,) of each factor of K's motion, in order."""
         return [self.place(q)]
 
     def bias(self, q: Expr, v: Expr) -> Expr:
         """Return the velocity-dependent acceleration of K relative to J, in axes of K, (6,).
 
-        Angular over linear: rate of change, at constant rates of the coordinates, of K's angular
-        velocity and of the velocity of K's origin.
+        The result stacks angular over linear acceleration: the rates of change of K's angular
+        velocity and of the velocity of K's origin at constant rates of the coordinates.
         """
         return type(q)(6, 1)
 
