@@ -1,4 +1,4 @@
-"""Linear models of small motions as matrices: modes, state-space form, locked coordinates.
+"""Linear models of small motions: matrices, modes, state-space form, locked coordinates.
 
 `flexarm.linear.tangent` computes the matrices from the traced equation,
 `flexarm.model.small_motions` from the numbers of a model.
@@ -26,7 +26,7 @@ from flexarm.spatial import Array
 
 Complex = npt.NDArray[np.complex128]
 
-# Coefficients of the series of an integrated exponential, by power.
+# Coefficients of the power series of ``int_0^1 e^(x s) ds``, lowest power first.
 SERIES = np.array([1 / math.factorial(k) for k in range(1, 10)]).reshape(3, 3).tolist()
 
 
@@ -42,17 +42,17 @@ class ElasticModes:
     """Undamped modes that store strain energy."""
 
     frequencies: Array  # angular frequencies, slowest first [rad/s], (k,)
-    shares: Array  # each coordinate's share in a mode's strain energy, 0 to 1, (n, k)
+    shares: Array  # share of each coordinate in the strain energy of each mode, 0 to 1, (n, k)
     rigid: int  # number of motions without strain energy
     unstable: int  # number of motions with negative stiffness
 
 
 @dataclass(frozen=True)
 class ComplexModes:
-    """Damped modes, slowest first; of a conjugate pair the mode with positive imaginary part."""
+    """Damped modes, slowest first; each conjugate pair is one mode with positive imaginary part."""
 
     values: Complex  # eigenvalues [1/s], (k,)
-    vectors: Complex  # shapes, (n, k), of unit ``x^H M x``
+    vectors: Complex  # mode shapes x as columns, (n, k), scaled to ``x^H M x = 1``
     rigid: Array  # motions without restoring or damping force, (n, r)
 
 
@@ -64,7 +64,7 @@ class LinearModel:
     stiffness: Array  # K, (n, n)
     damping: Array  # D, (n, n)
     names: tuple[str, ...]  # names of the coordinates
-    inputs: Array | None = None  # B, (n, k); None if nothing is driven
+    inputs: Array | None = None  # B, (n, k); None without inputs
 
     def along(self, kept: Sequence[int], columns: Array | None = None) -> "LinearModel":
         """Return the model reduced to given coordinates, with all other coordinates locked.
@@ -74,8 +74,8 @@ class LinearModel:
         kept
             Indices of the coordinates that remain.
         columns
-            Motion of all coordinates per remaining one, (n, len(kept)); locked coordinates do
-            not move if None.
+            Motion of all coordinates per unit of each remaining one, (n, len(kept)). With None, the
+            other coordinates do not move.
         """
         columns = np.eye(len(self.names))[:, kept] if columns is None else columns
         mass, stiffness, damping = (
@@ -111,12 +111,10 @@ class LinearModel:
     def modes(self) -> ComplexModes:
         """Compute the damped modes, including gyroscopic and circulatory forces.
 
-        Notes
-        -----
-        In the modes of (K + K^T)/2 and M, coordinates scaled by their frequencies, the first-order
-        matrix of an undamped arm is skew: its eigenvalues are as accurate as the matrix.  Motions
-        without stiffness, whose double eigenvalue 0 no solver finds to more than half the digits,
-        are taken out before.
+        Notes ----- The equation is transformed to modal coordinates of M and (K + K^T)/2, scaled by
+        their frequencies. The first-order matrix of an undamped arm is then skew-symmetric, so that
+        its eigenvalues are as accurate as its entries. Motions without stiffness are removed first,
+        because solvers compute their double eigenvalue 0 to half the digits only.
         """
         if not self.names:
             return ComplexModes(np.zeros(0, complex), np.zeros((0, 0), complex), np.zeros((0, 0)))
@@ -147,8 +145,8 @@ class LinearModel:
         Returns
         -------
         rate, index
-            ``index`` of the coordinate that moves most if damping sets the rate, None if the
-            highest mode does.
+            The rate [rad/s]. If damping determines it, the index of the coordinate that moves most;
+            None if the undamped mode of highest frequency determines it.
         """
         if not self.names:
             return 0.0, None
@@ -169,7 +167,7 @@ def undamped(mass: Array, stiffness: Array) -> tuple[Array, Array]:
     Returns
     -------
     squares, modes
-        Squared frequencies, smallest first, (n,), and modes of unit mass, (n, n).
+        Squared frequencies in ascending order, (n,), and modes of unit modal mass, (n, n).
 
     Raises
     ------
@@ -183,7 +181,7 @@ def undamped(mass: Array, stiffness: Array) -> tuple[Array, Array]:
     back = np.linalg.inv(np.linalg.cholesky(mass / scale))
     reduced = back @ (stiffness / scale) @ back.T
     vectors = back.T @ np.linalg.eigh((reduced + reduced.T) / 2)[1] / size
-    # Rayleigh's quotient gives slow modes the digits that fast ones cost the eigenvalues.
+    # Rayleigh quotients restore the accuracy that slow modes lose to rounding in fast ones.
     weights = np.sum(vectors * (mass @ vectors), axis=0)
     squares = np.sum(vectors * (stiffness @ vectors), axis=0) / weights
     order = np.argsort(squares)
@@ -195,8 +193,8 @@ def first_order(
 ) -> Array:
     """Return the first-order matrix in modal coordinates of unit mass, (m + n, m + n).
 
-    States are the m positions of modes with stiffness, each times its frequency so that all entries
-    are rates, and the n rates.
+    States are the positions of the m modes with stiffness, each multiplied by its frequency so that
+    all states are rates, and the rates of all n modes.
 
     Parameters
     ----------
@@ -218,8 +216,8 @@ def _complex_modes(
 ) -> ComplexModes:
     """Return the modes of a first-order matrix, with shapes in the original coordinates.
 
-    ``nearly`` is the mask of modes without stiffness, ``still`` the largest rate [rad/s] that
-    counts as rest.
+    ``nearly`` is the mask of modes without stiffness, ``still`` the largest eigenvalue magnitude
+    [rad/s] that counts as zero.
     """
     n = len(nearly)
     m = len(system) - n
@@ -230,20 +228,20 @@ def _complex_modes(
         if abs(value) > still and value.imag >= -NEGLIGIBLE * abs(value)
     ]
     real = [i for i in upper_half if abs(values[i].imag) <= NEGLIGIBLE * abs(values[i])]
-    for i in real:  # of a pair of real eigenvalues, only the growing one
+    for i in real:  # keep only the growing eigenvalue of a pair of real ones
         twin = [j for j in real if abs(values[i] + values[j]) < 1e-6 * abs(values[i])]
         if twin and values[i].real < 0:
             upper_half.remove(i)
     upper_half.sort(key=lambda i: abs(values[i]))
     eigenvalues = values[upper_half]
-    # An undamped arm that turns has no damping: not that of the last digit either.
+    # Remove damping at rounding level from the eigenvalues of an undamped, rotating arm.
     eigenvalues.real[np.abs(eigenvalues.real) <= ROUNDING * np.abs(eigenvalues)] = 0.0
     moved = vectors[m:, upper_half] / eigenvalues
     shapes, rigid = basis @ (moved / np.linalg.norm(moved, axis=0)), basis[:, nearly]
     if rigid.shape[1]:
         import scipy.linalg  # a quarter of a second, which not all need
 
-        # Without friction a motion that nothing opposes goes on; with it, it is listed as a decay.
+        # An unopposed motion without friction is rigid; with friction it is listed as a decay.
         kernel = scipy.linalg.null_space(system, rcond=ASYMMETRY)
         spanned = scipy.linalg.orth(kernel[m:][nearly], rcond=1e-8)
         rigid = rigid @ spanned if kernel.shape[1] else rigid[:, :0]
@@ -260,15 +258,13 @@ def _signs(stiffness: Array) -> tuple[int, int]:
 
 
 def energy_shares(matrices: Sequence[Array], energies: Array, shapes: npt.NDArray[Any]) -> Array:
-    """Divide the energies stored in parts, (places, k), among coordinates, (n, k).
+    """Divide the energies of several parts, (parts, k), among the coordinates, (n, k).
 
     Shares are not negative and sum to 1 for each of the k motions.
 
-    Notes
-    -----
-    The energy of each part is divided among coordinates in proportion to the energy that each would
-    have alone with the part's matrix, so that coupled coordinates, as nodes of elements, take no
-    energy from each other.
+    Notes ----- The energy of a part is divided in proportion to the energies that the coordinates
+    would have if each moved alone. Coupling terms, which may be negative, are thereby not assigned
+    to single coordinates.
     """
     shares = np.zeros(shapes.shape)
     for matrix, energy in zip(matrices, energies, strict=True):
@@ -287,7 +283,7 @@ def integral_of_exponential(A: Array, h: float, fastest: float) -> Array:
     h
         Upper end of the integral.
     fastest
-        Approximate size of the largest eigenvalue.
+        Approximate magnitude of the largest eigenvalue.
     """
     doubled = max(0, math.ceil(math.log2(max(fastest * h / SERIES_PHASE, 1.0))))
     unit, X = np.eye(A.shape[-1]), A * (h / 2**doubled)
@@ -303,15 +299,14 @@ def integral_of_exponential(A: Array, h: float, fastest: float) -> Array:
 def transmission_zeros(A: Array, B: Array, C: Array, D: Array) -> Complex:
     """Compute the finite transmission zeros [1/s] of a model with as many inputs as outputs.
 
-    Notes
-    -----
-    Emami-Naeini & Van Dooren 1982: states that are 0 for zero output are eliminated until the
-    outputs determine the inputs; the zeros are the eigenvalues of the rest.
+    Notes ----- States that are 0 whenever the outputs are 0 are eliminated until the outputs
+    determine the inputs. The zeros are the eigenvalues of the remaining system (Emami-Naeini & Van
+    Dooren 1982).
 
     Raises
     ------
     FlexarmError
-        If inputs and outputs differ in number, or an input is not determined by the outputs.
+        If the numbers of inputs and outputs differ, or the outputs do not determine every input.
     """
     if len(C) != B.shape[1] or not len(C):
         raise FlexarmError(
@@ -345,7 +340,7 @@ def transmission_zeros(A: Array, B: Array, C: Array, D: Array) -> Complex:
 
 
 def _compressed(matrix: Array) -> tuple[Array, int]:
-    """Return an orthogonal matrix whose first columns span a matrix's range, and the rank."""
+    """Return an orthogonal matrix, its first columns a basis of a matrix's range, and the rank."""
     U, sizes, _ = np.linalg.svd(matrix)
     largest = max(float(sizes[0]) if len(sizes) else 0.0, 1e-300)
     return U, int(np.sum(sizes > max(NEGLIGIBLE * largest, 1e-13)))

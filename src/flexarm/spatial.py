@@ -1,7 +1,7 @@
 """Rotations, frames and rigid-body inertia as pure functions.
 
-Functions of ``Array`` compute constants when a model is built; functions of ``Expr`` accept symbols
-(``casadi.SX``) and numbers (``casadi.DM``).
+Functions with ``Array`` arguments compute constants when a model is built. Functions with ``Expr``
+arguments accept symbols (``casadi.SX``) and numbers (``casadi.DM``).
 """
 
 import math
@@ -25,9 +25,9 @@ Scalar: TypeAlias = Expr | float  # an expression or number of shape (1, 1), or 
 def settled(values: Array, size: Array | float | None = None) -> Array:
     """Snap values that differ only by rounding from 0, from an integer or from each other.
 
-    Traced equations skip zeros and compute equal numbers once. Without this, the processor's
-    rounding would decide which numbers are zero or equal. Numbers of opposite sign get the same
-    magnitude.
+    Traced equations skip zeros and compute equal numbers once. Without snapping, the rounding of
+    the processor would decide which numbers are zero or equal. Numbers that are opposite up to
+    rounding get equal magnitudes.
 
     Parameters
     ----------
@@ -66,8 +66,8 @@ def settled(values: Array, size: Array | float | None = None) -> Array:
 def turn(axis: int, angle: float) -> Array:
     """Return the rotation matrix about axis 0, 1, 2 (x, y, z) by an angle [rad], (3, 3).
 
-    Multiples of 90 degrees have exact zeros, which a traced equation skips; at 45 degrees sine and
-    cosine are equal.
+    Rotations by multiples of 90 degrees have exact zeros, which traced equations skip. At odd
+    multiples of 45 degrees, sine and cosine have exactly equal magnitudes.
     """
     c, s = np.cos(angle), np.sin(angle)
     c, s = (0.0 if abs(c) < 1e-15 else c), (0.0 if abs(s) < 1e-15 else s)
@@ -97,7 +97,7 @@ def angles_from_rotation(turn: Array) -> list[float]:
 def rotation_z_to(axis: tuple[float, float, float]) -> Array:
     """Return a rotation matrix whose third column is the direction of an axis.
 
-    It is a permutation matrix where possible.
+    It is a signed permutation matrix if the axis is a coordinate axis.
     """
     z = unit_vector(axis)
     helper = np.eye(3)[(int(np.argmax(np.abs(z))) + 1) % 3]
@@ -110,7 +110,7 @@ def rotation_z_to(axis: tuple[float, float, float]) -> Array:
 
 def unit_vector(vector: tuple[float, float, float]) -> Array:
     """Return the unit vector along a nonzero vector, (3,)."""
-    # Scaled first, since the squares of its components could over- or underflow.
+    # Scale the vector first, since squares of its components could overflow or underflow.
     scaled = np.array(vector) / max(abs(component) for component in vector)
     return np.asarray(scaled / np.linalg.norm(scaled))
 
@@ -146,7 +146,7 @@ class Pose:
         return Pose(self.rotation.T, -self.rotation.T @ self.position)
 
     def __matmul__(self, other: "Pose") -> "Pose":
-        """Return the composition of this pose, B in A, with the pose of C in B: C in A."""
+        """Return the pose of C in A, from this pose of B in A and the pose of C in B."""
         return Pose(self.rotation @ other.rotation, self.position + self.rotation @ other.position)
 
 
@@ -243,12 +243,13 @@ def constant(array: Array) -> Expr:
     ]
     if not elements:
         return ca.SX(*rows.shape)
-    i, j, numbers = zip(*elements, strict=True)  # one matrix at once: setting elements is slow
+    # Build the matrix at once, since setting elements is slow.
+    i, j, numbers = zip(*elements, strict=True)
     sparsity = ca.Sparsity.triplet(rows.shape[0], rows.shape[1], i, j)
     return ca.SX(sparsity, ca.vertcat(*numbers))
 
 
-@lru_cache(maxsize=2000)  # an arm's constants come up in each of its equations
+@lru_cache(maxsize=2000)  # every equation of an arm uses the same constants
 def _constant(shape: tuple[int, ...], contents: bytes) -> Expr:
     return ca.sparsify(ca.DM(np.frombuffer(contents).reshape(shape)))
 
@@ -300,7 +301,7 @@ def rotations_between(
 ) -> Array:
     """Return the rotation vectors [rad] from given attitudes to other attitudes, (T, 3).
 
-    Each attitude is a reference attitude, one of T rotations (T, 3, 3), rotated by angles, (T, 3).
+    An attitude is a reference attitude, (T, 3, 3), followed by the rotation by angles, (T, 3).
     """
     rotations = np.zeros_like(angles)
     for k, (reference_attitude, other) in enumerate(zip(reference_attitudes, others, strict=True)):
@@ -314,20 +315,21 @@ def rotations_between(
 
 
 def rebased(reference: Expr, angles: Expr, rates: Expr) -> tuple[Expr, Expr]:
-    """Return the current attitude as the new reference, and the rates of angles from it.
+    """Return the current attitude as new reference attitude, and the rates of the new angles.
 
-    A reset keeps the angles away from gimbal lock.
+    Re-basing keeps the angles away from gimbal lock.
 
     Returns
     -------
     reference, rates
-        New reference attitude, (3, 3), and the angles' rates, (3,); the angles themselves become 0.
+        New reference attitude, (3, 3), and rates of the angles relative to it, (3,). These angles
+        are 0.
     """
     return reference @ base_rotation(angles), angle_columns(angles) @ rates
 
 
 def rebase(reference: Array, angles: Array, rates: Array) -> None:
-    """Re-base reference attitude, angles and rates in place, by `rebased`."""
+    """Replace reference attitude, angles and rates in place by the results of `rebased`."""
     rebased_state = rebased(*map(ca.DM, (reference, angles, rates)))
     reference[:], rates[:] = np.array(rebased_state[0]), np.array(rebased_state[1]).ravel()
     angles[:] = 0.0

@@ -1,9 +1,9 @@
 """Closed-form equations of motion of small arms, as polynomials that can be printed.
 
-Theodore & Ghosal 1995, eq 26: ``M q'' + h(q, q') + c(q) + K q = Gamma``.  Letters of symbols for
-numbers are those of Korayem & Shafei 2009 and Chen, Zhang & Liu 2012: masses ``m_i``, amplitudes
-``delta_ik``, first moments of shapes ``epsilon_ik``, ``alpha_ik`` with the distance from the root,
-and ``c_ikl`` of two shapes.
+The equations have the form ``M q'' + h(q, q') + c(q) + K q = Gamma`` (Theodore & Ghosal 1995,
+equation 26). Symbols follow Korayem & Shafei 2009 and Chen, Zhang & Liu 2012: masses ``m_i``,
+amplitudes ``delta_ik``, mass integrals ``epsilon_ik`` of shapes, ``alpha_ik`` of shapes times the
+distance from the root, and ``c_ikl`` of products of two shapes.
 """
 
 import itertools
@@ -52,16 +52,16 @@ from flexarm.model import LinkModel, Model
 from flexarm.spatial import Array, Expr
 
 AXES = "1xyz"  # components of homogeneous positions
-PRODUCT = r"{}^{s}c"  # letter of integrals of two shapes; c alone is gravity
+PRODUCT = r"{}^{s}c"  # letter of integrals of two shapes; c alone is the gravity force
 
 
 class Name(NamedTuple):
-    """Symbol of a number in printed equations: its definition, and its factors in a term."""
+    """Symbol of a number in printed equations, with its definition and its factors in a term."""
 
     latex: str  # the symbol
     about: str  # its definition, in LaTeX
     times: float = 1.0  # factor of the symbol in the term
-    lengths: int = 0  # power of the total length of a sliding link, another factor
+    lengths: int = 0  # power of a sliding link's total length, a further factor in the term
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,12 @@ class Term:
     row: int
     column: int
     modes: list[int]  # numbers of the mode shapes in it
-    power: int  # of the exposed length of a sliding link
+    power: int  # power of the exposed length of a sliding link
     powers: Monomial
     value: float
 
 
-Namer = Callable[[Term], Name | None]  # None for a term that keeps its number
+Namer = Callable[[Term], Name | None]  # returns None for a term that is printed with its number
 
 
 class IntegralSymbols:
@@ -105,7 +105,7 @@ class IntegralSymbols:
             return replace(body, weight=self._rigid(body.weight, number, at_tip=at_tip))
         if part.body.range is not None and set(body.own) <= set(part.own):
             if not self._is_uniform(body.weight, part.link.length):
-                return body  # its integrals are no products of powers of its length
+                return body  # integrals of this link are not proportional to powers of its length
             return replace(body, weight=self._sliding(body.weight, number))
         return replace(body, weight=self._moments(body.weight, f"{number}"))
 
@@ -238,9 +238,10 @@ class IntegralSymbols:
         )
 
     def _sliding(self, weight: Moments, number: int) -> Moments:
-        """Return the moments of a uniform sliding link, modes over the exposed length, in symbols.
+        """Return the moments of a uniform sliding link with shapes over its length, in symbols.
 
-        Columns of its own coordinates are those of its length, then of its modes.
+        The first column of the link's own coordinates belongs to its length, the others to its
+        modes.
         """
 
         def named(*columns: int) -> Namer:  # 0 for the length, or numbers of modes
@@ -293,9 +294,9 @@ class IntegralSymbols:
                     yield Term(*divmod(entry, matrix.shape[1]), numbers, power, powers, x)
 
     def _symbol(self, name: Name, value: float) -> Expr:
-        """Return the symbol of a name times the name's factors, creating the symbol if it is new.
+        """Return the symbol with a name, times the factors of the name; a new symbol is created.
 
-        If the name already stands for another value, asterisks are added to it.
+        If a symbol of this name has another value, asterisks are added to the name.
         """
         factor: Expr = ca.SX(name.times)
         value = value / name.times
@@ -340,8 +341,8 @@ def _integral(label: str, modes: list[int], a: int, b: int, *, single: bool = Fa
     """Return the symbol and definition of an inertia integral over a link.
 
     ``a`` and ``b`` are the row and column in the 4x4 moment matrix (0 for mass, then x, y, z),
-    ``modes`` the mode shapes in the integrand. The factor is 2 where two equal products add up to
-    one term, unless ``single``.
+    ``modes`` the mode shapes in the integrand. The factor is 2 if two equal products add up to one
+    term, unless ``single``.
     """
     index = _index(label, sorted(modes))
     shapes = r"\, ".join(rf"\phi_{{{_index(label, [k])}}}" for k in sorted(modes))
@@ -362,14 +363,16 @@ def _integral(label: str, modes: list[int], a: int, b: int, *, single: bool = Fa
 
 
 def _sliding_integral(number: int, term: Term, columns: tuple[int, ...]) -> Name | None:
-    """Return the name of a moment of a uniform sliding link; None if it has none.
+    """Return the name of a moment of a uniform sliding link; None for a moment without a name.
 
-    The link lies along x and bends by shapes of ``eta = x/l``, l its exposed length. Its material
-    keeps its distance from the tip, so that eta changes by ``(1 - eta)/l`` per exposed length.
-    ``columns`` are the columns in the moment: 0 that of the length, k that of mode k.
+    The link lies along x and bends by shapes that are functions of ``eta = x/l``, with the exposed
+    length l. A material point keeps its distance from the tip, so that its eta changes by
+    ``(1 - eta)/l`` per unit of exposed length. ``columns`` are the columns in the moment: 0 belongs
+    to the length, k to mode k.
     """
     sides = ((None, None), (None, *columns), columns[::-1])[len(columns)]
-    # Factors of the integrand: 1; position x; deflection u; its column w; of the length i and v.
+    # Factors of the integrand: 1; position x; deflection u and its column w; columns i and v of the
+    # length.
     factors = "".join(sorted(
         ("1xuu" if side is None else " ivv" if side == 0 else "  ww")[axis]
         for side, axis in zip(sides, (term.row, term.column), strict=True)
@@ -416,7 +419,7 @@ def _unit_integral(
 
 Vector = tuple[Polynomial, ...]
 Matrix = tuple[Vector, ...]
-# Names that generated Python modules use.
+# Names that have a meaning in generated Python modules.
 RESERVED = re.compile(
     r"[qvMhcKk]|np|entire|(sin|cos|c\d)(_\w+)?|(alpha|beta|phi|theta|t|r[yz]{2})\d+_\w+"
     r"|(psi|kappa|gamma|angle|inverse|s)\d+"
@@ -436,7 +439,7 @@ class Equations:
     generators
         Variables of the polynomials: coordinates, rates, and definitions in order.
     M, K
-        Mass and stiffness matrix; K has the elastic forces linear in angles and amplitudes.
+        Mass and stiffness matrix; K contains the elastic forces linear in angles and amplitudes.
     h, c, k
         Coriolis and centrifugal forces, gravity, and the nonlinear elastic forces.
     values
@@ -481,15 +484,15 @@ class Equations:
 def closed_form(model: Model, *, named: bool = False) -> Equations:
     """Return an arm's equations of motion as polynomials in its coordinates and rates.
 
-    Long products get named subexpressions.
+    Long factors of products are replaced by named subexpressions.
 
     Parameters
     ----------
     model
         The arm.
     named
-        Whether integrals over links, lengths, and values of shapes at tips have names instead of
-        values; exact and sliding links have values only.
+        Whether integrals over links, lengths, and values of shapes at tips are printed as symbols
+        instead of numbers; in arms with exact links they are always numbers.
 
     Raises
     ------
@@ -507,14 +510,14 @@ def closed_form(model: Model, *, named: bool = False) -> Equations:
 
 
 def _closed_form(model: Model, named: bool, longest: int | None) -> Equations:
-    """Return an arm's equations; products of more than ``longest`` terms are split by new names."""
+    """Return an arm's equations; factors of products with more than ``longest`` terms get names."""
     n, ring = model.size, Ring()
     q, v = ca.SX.sym("q", n), ca.SX.sym("v", n)
     notations = [_notation(name, model.links, model.names) for name in model.names]
     used = set[str]()
     for i, (name, latex) in enumerate(notations, 1):
         identifier = name
-        # The name of another coordinate, or of its rate, is not used twice.
+        # Names of coordinates and of their rates must be unique.
         while used & {identifier, f"{identifier}_dot"}:
             identifier = f"{identifier}_{i}"
         used |= {identifier, f"{identifier}_dot"}
@@ -541,11 +544,11 @@ def _closed_form(model: Model, named: bool, longest: int | None) -> Equations:
     )
     derived_symbols: Expr = ca.vertcat(*[sections.further for sections in bent_sections.values()])
     derived_indices = [i for sections in bent_sections.values() for i in sections.further_places]
-    if integrals is not None:  # no link is exact
+    if integrals is not None:  # true only if no link is exact
         bodies, force = [integrals.body(body) for body in bodies], integrals.force(force)
     M = closed_mass_matrix(model, bodies)
     momentum = M @ v
-    # Algorithm 3, S2.1, with the chain rule through the tips' symbols
+    # Algorithm 3, step S2.1 of Theodore & Ghosal, by the chain rule with the symbols of tips
     h = ca.jtimes(momentum, q, v) + ca.jtimes(momentum, symbols, slopes @ v)
     energy = ca.dot(v, momentum) / 2
     h = h - ca.gradient(energy, q) - slopes.T @ ca.gradient(energy, symbols)
@@ -566,8 +569,7 @@ def _closed_form(model: Model, named: bool, longest: int | None) -> Equations:
 def rounded(equations: Equations, negligible: float) -> Equations:
     """Return the equations sorted, without coefficients small against their row and column.
 
-    ``negligible`` is the largest coefficient left out, relative to the sizes of its row and
-    column.
+    ``negligible`` is the largest omitted coefficient, relative to the sizes of its row and column.
     """
     sizes = np.sqrt([largest(row[i]) for i, row in enumerate(equations.M)])
     stiffness_sizes = np.sqrt([largest(row[i]) for i, row in enumerate(equations.K)])
@@ -604,9 +606,10 @@ class _Tip:
     symbols, slopes, places
         The symbols, their derivatives by the coordinates, their generators.
     transform
-        E of the link and its derivatives by the link's own coordinates, in these symbols.
+        Transformation from the link's root to its tip, and its derivatives by the link's own
+        coordinates, in these symbols.
     bent
-        An exact link's sections if it bends along y and z, else None.
+        Sections of an exact link that bends along both y and z; None for other links.
     """
 
     def __init__(
@@ -657,7 +660,7 @@ class _Tip:
     ) -> Expr:
         """Return the tip's rotation matrix in symbols for its angles and Cayley factor, (3, 3).
 
-        Adds a generator to the ring for each symbol.
+        Each symbol is added to the ring as a generator.
         """
         axes = [a for a in range(3) if angle[a].nnz()]
         number = model.links.index(part) + 1
@@ -675,7 +678,7 @@ class _Tip:
         if model.tip_rotation == "first-order":
             return ca.SX.eye(3) + ca.skew(theta)
         vector = theta * (1 + (theta[1] ** 2 + theta[2] ** 2) / 4) if model.stiffening else theta
-        if len(axes) == 1:  # one rotation about an axis, by an angle that adds to those of joints
+        if len(axes) == 1:  # one rotation about an axis; its angle can be added to joint angles
             return self._turned(axes[0], vector, number, ring)
         size = 1 + ca.dot(vector, vector) / 4
         kappa = ca.SX.sym(f"kappa{number}")
@@ -721,7 +724,7 @@ class _Tip:
 def _add_relation(ring: Ring, kappa: int, angles: list[int]) -> None:
     """Add the relation ``kappa (1 + theta^T theta/4) = 1`` to a ring.
 
-    The relation replaces kappa times the square of the last angle.
+    By the relation, kappa times the square of the last angle is replaced.
     """
     *first_angles, last_angle = angles
     replacement: Polynomial = {(): 4.0, ((kappa, 1),): -4.0}

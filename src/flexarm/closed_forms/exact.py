@@ -1,11 +1,11 @@
 """Angles and sections of geometrically exact links in closed-form equations.
 
-The angle of a section is a sum of slope shapes times amplitudes. In a plane its tangent is the
-cosine and the sine of that angle, so that products of tangents are functions of sums of angles. In
-space, with C the cosine of ``sqrt(alpha^2 + beta^2)``, a tangent is ``(C, -dC/dalpha, -dC/dbeta)``.
-The tangent, the rotation onto it and their derivatives by the angles get names, so that equations
-stay sums of short products. They consist of ``c_k(x) = sum (-x)^n/(2n + k)!`` at ``x = alpha^2 +
-beta^2``.
+The angle of a section is a sum of slope shapes times amplitudes. In plane bending, the components
+of its tangent are the cosine and the sine of this angle, so that products of tangents are functions
+of sums of angles. In space a section has the bending angles alpha and beta. With C the cosine of
+``sqrt(alpha^2 + beta^2)``, its tangent is ``(C, -dC/dalpha, -dC/dbeta)``. The tangent, the rotation
+onto it and their derivatives by the angles have names, so that equations are sums of short
+products. All are combinations of ``c_k(x) = sum (-x)^n/(2n + k)!`` at ``x = alpha^2 + beta^2``.
 """
 
 from functools import cache
@@ -37,10 +37,11 @@ from flexarm.mechanics.bodies.material import MaterialPoints
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Array, Expr, constant
 
-Waves = dict[Monomial, complex]  # coefficients of exp(i sum n_k angle_k) by the pairs (k, n_k)
-# By other factors, sum of angles, and sine or cosine.
+# Coefficients of exp(i sum n_k angle_k); keys are the pairs (k, n_k).
+Waves = dict[Monomial, complex]
+# Coefficients of a Fourier sum; keys are other factors, sum of angles, and sine or cosine.
 Joined = dict[tuple[Monomial, Monomial, str], float]
-Places = dict[tuple[str, str], int]  # indices of generators by section and angle
+Places = dict[tuple[str, str], int]  # indices of generators; keys are section and angle
 TURNING = ("sine", "cosine")
 NAMED = (("alpha", "angle along y"), ("beta", "angle along z"), ("phi", "twist"))
 
@@ -50,7 +51,7 @@ def name_angles(
 ) -> Places:
     """Add polynomial variables for an exact link's section angles, and return their indices.
 
-    They are returned by section and angle; ``number`` is the link's number, counted from 1.
+    Keys of the result are section and angle; ``number`` is the link's number, counted from 1.
     """
     places: Places = {}
     amplitudes, unit_of_position = body_of(model, part).slope_amounts(q)
@@ -82,7 +83,7 @@ def _sections(nodes: Collocation, unit: str) -> list[tuple[str, str, Array, Arra
 
 
 def joined_angles(groups: list[list[Polynomial]], ring: Ring) -> list[list[Polynomial]]:
-    """Rewrite trigonometric products of polynomials as functions of angle sums, where shorter."""
+    """Rewrite products of sines and cosines as functions of angle sums, if that is shorter."""
     waves: dict[Monomial, Waves] = {}
     expanded = [[_as_waves(entry, ring, waves) for entry in group] for group in groups]
     if sum(map(len, chain(*expanded))) >= sum(map(len, chain(*groups))):
@@ -93,7 +94,8 @@ def joined_angles(groups: list[list[Polynomial]], ring: Ring) -> list[list[Polyn
 def _as_waves(entry: Polynomial, ring: Ring, waves: dict[Monomial, Waves]) -> Joined:
     """Return a polynomial as a Fourier sum: coefficients by factor, angle sum, sine or cosine.
 
-    Of two sums of opposite sign only the sum whose first coefficient is positive occurs.
+    Of two angle sums that are opposite to each other, only the one with a positive first
+    coefficient is used.
     """
     total: dict[tuple[Monomial, Monomial], complex] = {}
     for powers, x in entry.items():
@@ -108,7 +110,8 @@ def _as_waves(entry: Polynomial, ring: Ring, waves: dict[Monomial, Waves]) -> Jo
     terms: Joined = {}
     smallest = DIGITS * max(map(abs, total.values()), default=0.0)
     for (factors, angle), factor in total.items():
-        if angle == ONE or angle[0][1] > 0:  # terms of the opposite sign are the conjugates
+        # Terms of opposite angle sums are their complex conjugates.
+        if angle == ONE or angle[0][1] > 0:
             doubled = factor if angle == ONE else 2 * factor
             for kind, x in (("cosine", doubled.real), ("sine", -doubled.imag)):
                 if abs(x) > smallest:
@@ -150,7 +153,7 @@ def _angle_sum(angle: Monomial, ring: Ring) -> int:
     definition: Polynomial = {((k, 1),): float(n) for k, n in angle}
     number = sum(g.name.startswith("psi") for g in ring.generators) + 1
     latex = rf"\psi_{{{number}}}"
-    if len(angle) <= LONGEST_ANGLE:  # written out in LaTeX
+    if len(angle) <= LONGEST_ANGLE:  # the sum is written out in LaTeX
         terms = [f"{'-' if n < 0 else '+'}{abs(n) if abs(n) > 1 else ''}{ring.generators[k].latex}"
                  for k, n in angle]  # fmt: skip
         latex = f"({''.join(terms).removeprefix('+')})"
@@ -159,10 +162,10 @@ def _angle_sum(angle: Monomial, ring: Ring) -> int:
 
 FUNCTIONS = 7  # second derivatives of a rotation contain c_0 to c_6
 ANGLES = {"y": "alpha", "z": "beta"}
-ENTRIES = ("ryy", "ryz", "rzz")  # entries of a rotation that are not entries of the tangent
-# Derivatives by the angles, lower orders first; the first letter of a tangent's is its axis.
+ENTRIES = ("ryy", "ryz", "rzz")  # entries of the rotation that are not components of the tangent
+# Derivatives by the angles, lower orders first; for a tangent the first letter is its component.
 DERIVATIVES = ("", "y", "z", "yy", "yz", "zz", "yyy", "yyz", "yzz", "zzz")
-Key = tuple[str, str]  # t, ryy, ryz or rzz, and a derivative
+Key = tuple[str, str]  # function (t, ryy, ryz or rzz) and its derivative
 
 
 def _keys(lowest: int, highest: int) -> list[Key]:
@@ -175,8 +178,8 @@ def _keys(lowest: int, highest: int) -> list[Key]:
 def _formulas() -> tuple[dict[str, Expr], Expr, dict[Key, Expr]]:
     """Return formulas of tangents and rotation entries, and of their derivatives by the angles.
 
-    Returns the angle symbols by axis, the symbols of the functions c_k, and the formula of each
-    key.
+    The results are the angle symbols by axis, the symbols of the functions c_k, and the formula of
+    each key.
     """
     angles: dict[str, Expr] = {letter: ca.SX.sym(name) for letter, name in ANGLES.items()}
     a, b, c = *angles.values(), ca.SX.sym("c", FUNCTIONS + 2)
@@ -261,14 +264,14 @@ class _Section:
 
 
 class BentSections:
-    """A geometrically exact link that bends along y and z, in symbols of its section functions.
+    """A geometrically exact link that bends along y and z, written with symbols for its sections.
 
     Attributes
     ----------
     symbols, slopes, places
         Symbols, their derivatives by the coordinates, and their generators.
     further, further_places
-        Symbols found only in ``slopes`` and in elastic forces, and their generators.
+        Symbols that occur only in ``slopes`` and in elastic forces, and their generators.
     """
 
     def __init__(self, model: Model, index: int, q: Expr, ring: Ring, places: Places) -> None:
@@ -311,7 +314,7 @@ class BentSections:
         )
 
     def points(self) -> MaterialPoints:
-        """Return the span's material points, with unit vectors of sections with rotary inertia."""
+        """Return the span's mass points, with the unit vectors that represent rotary inertia."""
         mass = self.part.beam.integrals.mass
         no_motion = Amounts.fixed(self.d, 0 * self.d)
         field = AxisMotion.of(self.nodes, self._tangents(), no_motion).field(self._vectors())
@@ -338,9 +341,9 @@ class BentSections:
         return Tangents(unit, unit * axial_rows, by_a * axial_rows, by_b * axial_rows, zeros, zeros)
 
     def _vectors(self) -> list[tuple[Expr, Expr, Expr]]:
-        """Return position, bias and Jacobian of the unit vectors of a section, per world axis.
+        """Return position, bias and Jacobian of the sections' unit vectors, per axis of the link.
 
-        They are the format of `AxisMotion.field`; empty if no section has rotary inertia.
+        The result has the format of `AxisMotion.field`; it is empty without rotary inertia.
         """
         places, sweeps = list[Expr](), list[Expr]()
         if not np.any(self.nodes.rotary):

@@ -1,8 +1,9 @@
 """Multivariate polynomials in named generators, into which traced expressions are converted.
 
 A generator is a coordinate, a rate, a sine or cosine, an inverse, an entire function, or another
-quantity with a definition. Two relations shorten polynomials: ``sin^2 = 1 - cos^2``, and an inverse
-``k = 1/(1 + c^T c/4)`` times the square of a component of c is rewritten by the other components.
+quantity with a definition. Two relations shorten polynomials. ``sin^2`` is replaced by
+``1 - cos^2``. For an inverse ``k = 1/(1 + c^T c/4)``, the product of k and the square of one
+component of c is expressed by the other components.
 """
 
 from collections import Counter
@@ -42,12 +43,13 @@ class Ring:
     """Polynomial ring: its generators and the algebraic relations between them."""
 
     generators: list[Generator] = field(default_factory=list)  # in the order of their definitions
-    # Polynomials by which products are replaced: a b^2 by the pair (a, b), a^2 of a sine by (a, a).
+    # Polynomials that replace products. The key (a, b) stands for a b^2, the key (a, a) for the
+    # square of a sine a.
     relations: dict[tuple[int, int], Polynomial] = field(default_factory=dict)
-    # Number of products of terms that may still be formed, some seconds of work, before the
-    # equations count as too long.
+    # Number of products of terms that may still be formed before the equations count as too long;
+    # the initial number takes some seconds.
     patience: int = 1_500_000
-    # Largest number of terms of a product without names for its factors; None for no limit.
+    # Largest number of terms of a product whose factors are written out; None for no limit.
     longest: int | None = None
     _reduced_monomials: dict[Monomial, Polynomial] = field(default_factory=dict)
 
@@ -85,7 +87,8 @@ class Ring:
     def inverse(self, polynomial: Polynomial) -> Polynomial:
         """Return the reciprocal of a polynomial as a polynomial in the ring.
 
-        One term is inverted by negative powers, a sum of terms by a generator.
+        A single term is inverted by negative powers; the inverse of a sum of terms is a new
+        generator.
         """
         if len(polynomial) == 1:
             ((powers, factor),) = polynomial.items()
@@ -169,12 +172,13 @@ def evaluated(stream: Stream, ring: Ring, loads: list[list[int]]) -> list[dict[i
     Returns
     -------
     list of dict
-        Polynomials of each output, by place of the element in the matrix, row by row.
+        Polynomials of each output; keys are the positions of the elements in the matrix, row by
+        row.
 
     Raises
     ------
     FlexarmError
-        If an operation is none of addition, product, division, sine and cosine.
+        If an operation is not addition, multiplication, division, sine or cosine.
     """
     values: list[Polynomial] = [{ONE: x} if x else {} for x in stream.constants]
     values += [{((loads[port][element], 1),): 1.0} for port, element in stream.loads]

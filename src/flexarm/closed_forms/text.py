@@ -29,7 +29,7 @@ ENTIRE = (
     '    """Sum (-x)**n / (2 n + k)! over n, up to x = 10."""',
     "    return sum((-x) ** n / factorial(2 * n + k) for n in range(20))",
 )
-# Letters of other papers, which replace those of Korayem & Shafei 2009 in this order.
+# Letters of other papers; replacements of the letters of Korayem & Shafei 2009, in this order.
 OTHERS = {
     "korayem": {},
     "theodore": {r"\psi": r"\vartheta", r"\phi": r"\psi", r"\delta": r"\xi", r"\mu\,": r"\rho A\,"},
@@ -81,16 +81,16 @@ def as_latex_document(
     Parameters
     ----------
     equations
-        The equations, which have symbols for integrals if `closed_form` was called with ``named``.
+        The equations; with ``named`` in `closed_form`, they contain symbols for integrals.
     numbers
         Whether the list includes the numerical values of symbols for numbers.
     digits
         Significant digits of values and coefficients.
     letters
-        Notation. ``korayem`` writes amplitudes as delta, shapes as phi, and the mass per length as
-        mu; ``theodore`` writes them as xi, psi and rho A, and nodal coordinates of finite elements
-        as delta and phi; ``chu`` writes joint coordinates as p, and nodal coordinates of planar
-        finite elements as u.
+        Notation of the symbols. ``korayem`` writes amplitudes as delta, shapes as phi, and the mass
+        per length as mu; ``theodore`` writes them as xi, psi and rho A, and nodal coordinates of
+        finite elements as delta and phi; ``chu`` writes joint coordinates as p, and nodal
+        coordinates of planar finite elements as u.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def as_latex_document(
 
 
 def _vector(letter: str) -> str:
-    """Return the LaTeX letter of a matrix or vector; k is a stiffness coefficient's."""
+    """Return the LaTeX letter of a matrix or vector; k is reserved for stiffness coefficients."""
     return "f" if letter == "k" else letter
 
 
@@ -150,14 +150,14 @@ def _lines(entries: dict[str, str]) -> list[str]:
 
 
 def _aligned(lines: list[str]) -> list[str]:
-    """Return lines as a display that is aligned at ``&``; nothing if there are none."""
+    """Return lines as a display aligned at ``&``; an empty list without lines."""
     if not lines:
         return []
     return [r"\begin{align*}", *lines[:-1], lines[-1].removesuffix(r" \\"), r"\end{align*}"]
 
 
 def _matrix(n: int, letter: str, entries: dict[str, str], short: set[str]) -> list[str]:
-    """Return a symmetric matrix as a display, with its short entries and the others by name."""
+    """Return a symmetric matrix as a display that shows short entries and names of long ones."""
 
     def cell(i: int, j: int) -> str:
         left = f"{letter}_{{{min(i, j) + 1},{max(i, j) + 1}}}"
@@ -444,7 +444,7 @@ def _latex_term(
             symbol = (
                 symbol.replace(" ", f"^{{{p}}} ", 1)
                 if is_trigonometric
-                # an empty group keeps the braces of an accent, whose letter may have a superscript
+                # an empty group separates an accented letter from its superscript
                 else rf"{{{symbol}{'{}' * (generators[g].kind == 'rate')}}}^{{{p}}}"
             )
         factors.append(symbol)

@@ -586,7 +586,7 @@ class Model:
 
     @cached_property
     def chain(self) -> Arm:
-        """The arm with a link per span, as `links`; the arm itself if every link has one span."""
+        """The arm with one link per span, as in `links`; the same arm if each link has one."""
         return single_spans(self.arm)
 
     @cached_property

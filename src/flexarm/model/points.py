@@ -24,13 +24,13 @@ class ArmPoint:
 
     @property
     def distance(self) -> float:
-        """Distance from the link's root L [m] of a section that is given by it."""
+        """Distance from the link's root L [m] of a section that is given by distance."""
         assert isinstance(self.x, float)
         return self.x
 
     @classmethod
     def on(cls, arm: Arm, index: int, at: At) -> "ArmPoint":
-        """Return the point at a position on a link of the file, or on the base if index < 0."""
+        """Return the point at a position on a link of the arm, or on the base if index < 0."""
         distance = 0.0 if at == "tip" or isinstance(at, tuple) else at
         x, y, z = at if isinstance(at, tuple) else (distance, 0.0, 0.0)
         if index < 0:
