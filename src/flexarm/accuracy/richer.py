@@ -89,7 +89,7 @@ def enriched(
     Parameters
     ----------
     model
-        The arm as given; its shapes are the first ones of the links.
+        The arm as given, whose shapes come first in the links of the richer arm.
     counts
         Number of shapes to add, by the order of the direction's stiffness.
     unloaded

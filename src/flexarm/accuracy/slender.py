@@ -74,7 +74,7 @@ def shear_ratio(section: Section, motion: BeamDirection) -> float:
 
 
 def complete_section(section: Section) -> Section:
-    """Return a section with shear stiffness and rotary inertia, as far as they are known.
+    """Return a section with shear stiffness and rotary inertia, as far as these are known.
 
     Shear stiffness and rotary inertia follow from the outline, or from EA: ``GA = EA/s`` with ``s =
     E/(kappa G)`` of a solid rectangle, and ``J = mu EI/EA`` (Timoshenko). A section without outline

@@ -59,8 +59,8 @@ def compare(
     """Compute the error of a motion from motions of arms with more shapes and exact links.
 
     Shapes are added in two steps. The error is the change by the first step plus twice the change
-    by the second. It is an upper bound if every further step at least halves the change. The error
-    of the theory is the change by exact links with shear and rotary inertia.
+    by the second. The sum is an upper bound if every further step at least halves the change. The
+    error of the theory is the change by exact links with shear and rotary inertia.
 
     Parameters
     ----------

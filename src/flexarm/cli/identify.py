@@ -44,7 +44,7 @@ def _range(text: str) -> tuple[float, float]:
 
 
 def _repeated(flag: str, form: str, read: Callable[[str], Any], about: str) -> Argument:
-    """Return a command-line argument of one or more ``NAME=VALUE`` texts; it may be repeated."""
+    """Return a repeatable command-line argument of one or more ``NAME=VALUE`` texts."""
     return arg(
         flag, nargs="+", action="extend", default=[], type=named(form, read), metavar=form,
         help=about,

@@ -164,7 +164,7 @@ class Cache:
             return
 
     def _make_folder(self) -> None:
-        """Create the folder and its parents with access for the user only, whatever the umask."""
+        """Create the folder and its parents with access for the user only, for any umask."""
         if not self.folder.is_dir():
             for folder in (*reversed(self.folder.parents), self.folder):
                 folder.mkdir(mode=0o700, exist_ok=True)

@@ -195,10 +195,11 @@ class Compiled:
     ----------
     address : int
         Address of a C function that takes a pointer to each input, to each output and to a work
-        array of `work_size` doubles, none of which may overlap; it returns nothing. Matrices are
-        stored row by row. With several lanes, each element is `width` doubles side by side.
+        array of `work_size` doubles, none of which may overlap. The function returns nothing.
+        Matrices are stored row by row. With several lanes, each element is `width` doubles side by
+        side.
     table_address : int
-        Address of a C function that takes a single pointer, to a table of the same pointers.
+        Address of a C function that takes one pointer, to a table of the pointers to these arrays.
     operations : int
         Number of operations of one evaluation.
     constants : tuple of ndarray

@@ -1,7 +1,7 @@
 """Symbols in place of an object's numbers, so that one trace is valid for other numbers too.
 
-Objects share traced equations if they differ only in their numbers, and if the same numbers are 0,
-1 or -1 and the same numbers are equal or opposite: such objects have the same `Pattern`.
+Objects share traced equations if they have equal `Pattern`: they differ only in their numbers, have
+0, 1 and -1 at the same places, and have equal or opposite numbers at the same places.
 """
 
 import hashlib
@@ -133,7 +133,7 @@ class Number:
         return True
 
     def __eq__(self, other: object) -> bool:
-        """Return whether both are the same expression; equal values alone do not suffice."""
+        """Return whether two numbers have equal expressions; equal values do not suffice."""
         return isinstance(other, Number) and isinstance(self - other, float)
 
 
@@ -151,9 +151,9 @@ def number(expression: ca.SX, value: Callable[[], float] | None = None) -> Numbe
 class Pattern:
     """Structure of an object's numbers: which are constants, equal, or equal with opposite sign.
 
-    A pattern of several objects applies to all of them: a number is a constant if it is the same 0,
-    1 or -1 in every object, and two numbers share a symbol if they are equal or opposite in every
-    object.
+    A pattern of several objects is valid for all of them: a number is a constant if it is the same
+    0, 1 or -1 in every object, and two numbers share a symbol if they are equal or opposite in
+    every object.
     """
 
     constant: Array  # value of each constant, (n,); NaN for a number with a symbol

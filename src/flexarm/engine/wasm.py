@@ -32,8 +32,8 @@ class WasmModule:
     # Name of the exported function, which takes the addresses of each input, each output and a work
     # array of ``work_size`` doubles.  Matrices are stored row by row.
     entry: str
-    # Bytes of memory, from 0 on, that belong to the module: its data and its stack.  This is also
-    # the initial stack pointer.
+    # Number of bytes of memory, from address 0 on, for data and stack of the module; also the
+    # initial stack pointer.
     reserved: int
     work_size: int
     # inputs, outputs: names and sizes of the function's inputs and outputs.

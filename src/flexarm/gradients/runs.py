@@ -242,8 +242,8 @@ class Differentiable:
             ``hold``, ``linear`` (default) or ``cubic``, by name of the driven joint: how inputs
             are interpolated between the samples.
         positions
-            Positions [rad], [m] of joints that rest there at the start, for example by friction,
-            whatever their inputs; only for a start in equilibrium.
+            Positions [rad], [m] of joints that rest there at the start for any input, for example
+            by friction; only for a start in equilibrium.
         steps
             Another run whose steps are used, or an array of step ends [s]; None to choose the
             steps. A state-dependent event may then occur at another time than in the other run, but

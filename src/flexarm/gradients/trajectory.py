@@ -126,8 +126,8 @@ class RecordedTrajectory:
         """Compute derivatives of the states at the samples by the parameters, shape (T, size, k).
 
         ``inputs`` further columns contain derivatives by constants added to the inputs. ``first``
-        contains the derivatives of the first state, followed by those of the data of captured
-        bodies, one row per element; if None, the derivatives of the initial state are computed.
+        contains the derivatives of the first state, then of the data of captured bodies, one row
+        per element; if None, the derivatives of the initial state are computed.
         """
         self.states  # noqa: B018  raises an error if a state is not finite
         n, size, driven = self.n, self.size, len(self.task.groups[0])

@@ -49,7 +49,7 @@ class Acting:
     first: int
 
     def __repr__(self) -> str:
-        """Return a text that is the same for wrenches with the same symbolic expressions."""
+        """Return text that is equal for wrenches with equal symbolic expressions."""
         return f"wrench {self.first} {self.law.serialize()}"
 
     def put(self, w: Expr, t: Expr, q: Expr, v: Expr) -> Expr:
@@ -74,7 +74,7 @@ class Servoed:
 
     @property
     def key(self) -> str:
-        """Text that is the same for servos with the same symbolic expressions."""
+        """Text that is equal for servos with equal symbolic expressions."""
         gains = self.servo.model_dump_json(exclude=NO_GAINS)
         follows = "position" if self.servo.rate is None else "rate"
         limits = f"{self.gain} {self.limit}{' sampled' if self.servo.period is not None else ''}"
@@ -203,7 +203,7 @@ class Actuators:
 
     @property
     def key(self) -> str:
-        """Text that is the same for actuators with the same symbolic expressions."""
+        """Text that is equal for actuators with equal symbolic expressions."""
         elements = (
             *(*self.slipping, *self.bristles, *self.windings, *self.ties),
             *(*self.loss_channels, *self.event_functions, *self.wrenches),

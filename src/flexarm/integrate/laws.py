@@ -81,7 +81,7 @@ class Sensors(Summarised):
 
 @dataclass(frozen=True, repr=False)
 class Sampled(Summarised):
-    """A control law that a computer evaluates at a fixed rate; its inputs are held in between.
+    """A control law that a computer evaluates at a fixed rate, with inputs held between samples.
 
     Attributes
     ----------

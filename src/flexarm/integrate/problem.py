@@ -37,7 +37,7 @@ from flexarm.model.profiles import AnyProfile, evaluate_at, last_time, pieces
 from flexarm.model.spans import whole_name
 from flexarm.spatial import Array
 
-# Channels that are 0 and 1 at all times.
+# Functions of time with the constant values 0 and 1.
 STILL, ONE = (Constant[float](kind="constant", value=value) for value in (0.0, 1.0))
 MISSION_PORTS = (
     "r",
@@ -92,7 +92,7 @@ class Measures:
     floor: Array  # least range, by group
     rate_floor: Array  # least rate, by group
     pace: Array  # dominant frequency of deflections [rad/s], by group; 0 for other groups
-    deflects: tuple[bool, ...]  # whether a group is a deflection; the others are joints and base
+    deflects: tuple[bool, ...]  # whether a group is a deflection, not a joint or the base
     energy_floor: Array  # least energy [J] by which errors of work integrals are scaled, (lanes,)
     # Least ranges of the actuator states.
     state_floor: Array = field(default_factory=lambda: np.zeros(0))

@@ -104,8 +104,9 @@ def simulate(
     Returns
     -------
     Run
-        The motion as far as it was computed; ``status`` says whether it ``finished``, ``stopped``
-        or was ``interrupted`` by Ctrl-C, SIGTERM or SIGHUP, also while a later phase was compiled.
+        The motion as far as it was computed. Its ``status`` is ``finished``, ``stopped``, or
+        ``interrupted`` (by Ctrl-C, SIGTERM or SIGHUP, also during the compilation of a later
+        phase).
 
     Raises
     ------
@@ -282,7 +283,7 @@ class Simulation:
         """Integrate the phases after the first, event by event, and return the run."""
         state, task, t_end = self.state, self.first, self.options.t_end
         armed = [(state.t, hybrid.armed(state.t))]
-        motions = [task.motion]  # kept alive: later phases reuse their machine code
+        motions = [task.motion]  # keeps machine code loaded, which later phases reuse
         while solution.ending.status in ("finished", "event"):
             try:
                 state = after(task, solution)

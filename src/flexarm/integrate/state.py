@@ -137,7 +137,8 @@ class IntegratorState(Record):
     h: float = 0.0  # length of the trial step [s]
     next_step: float  # length of the next trial step, before it is cut short at a stop [s]
     t_end: float  # end of the integration [s]
-    # t_old, last_step: begin and length of the last accepted step [s]; length 0 after a jump.
+    # t_old, last_step: begin and length of the last accepted step [s]; the length is 0 after a
+    # jump.
     t_old: float
     last_step: float = 0.0
     largest: float  # upper bound of the step [s]
@@ -162,7 +163,7 @@ class IntegratorState(Record):
     last_error: float = 1e-2
     tolerance: float  # per step, relative to the ranges below
     functionals: int  # number of quantities by which errors are scaled
-    # rows, rate_rows: these quantities as functions of coordinates and of modal rates,
+    # rows, rate_rows: coefficients of these quantities, linear in coordinates and in modal rates,
     # (functionals, n).
     rows: Array
     rate_rows: Array
@@ -178,7 +179,7 @@ class IntegratorState(Record):
     has_rounding: int = 0  # 1 if these rounding errors are not negligible, else 0
     groups: int  # number of groups of quantities that share a range
     group_of: Ints  # group of each quantity, (functionals,)
-    # low, high, top: least and greatest value and greatest rate of each quantity so far.
+    # low, high: least and greatest value of each quantity so far. top: greatest rate so far.
     low: Array
     high: Array
     top: Array
@@ -190,21 +191,22 @@ class IntegratorState(Record):
     # scale, top_scale: scales of values and of rates, by group.
     scale: Array
     top_scale: Array
-    # least, most: least and greatest value of each work and actuator state so far.
+    # least, most: least and greatest value of each work integral and actuator state so far.
     least: Array
     most: Array
-    # Scale of errors of work integrals [J], by lane: the largest kinetic energy or change of one.
+    # Scale of errors of work integrals [J], by lane: the largest kinetic energy or change of a work
+    # integral.
     energy: Array
     state_floor: Array  # least ranges of the actuator states
     state_limits: int  # number of quantities of (q, v) with bounds at which a run ends
-    limit_rows: Array  # their coefficients, (state_limits, 2n)
-    # limit_low, limit_high: their bounds.
+    limit_rows: Array  # coefficients of these quantities, (state_limits, 2n)
+    # limit_low, limit_high: bounds of these quantities.
     limit_low: Array
     limit_high: Array
     limit_reached: int = -1  # index of the violated bound, or -1
     event_count: int  # number of event functions
     # event_values, event_rates: event functions and their rates at the last evaluation of the
-    # equations; event_values_at_t, event_rates_at_t: at t.
+    # equations. event_values_at_t, event_rates_at_t: event functions and their rates at t.
     event_values: Array
     event_rates: Array
     event_values_at_t: Array

@@ -70,7 +70,7 @@ instant: Callable[[float], float] = rounding.python  # in Python, without compil
 def enter_pieces(s: System, t: float) -> None:
     """Select the piece of each channel (function of time) that is valid from t on.
 
-    The search begins at the present piece and may go either way.
+    The search begins at the present piece and may go forwards or backwards in time.
     """
     for c in range(s.channels):
         k = s.current[c]

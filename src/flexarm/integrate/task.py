@@ -84,7 +84,7 @@ class State:
     reference_attitude: Array = field(default_factory=lambda: np.zeros(0))
     brought: float = 0.0  # energy of bodies captured so far, less that of bodies released [J]
     x: Mapping[str, float] = field(default_factory=dict)  # states of servos and drives by name
-    # memory of sampled servos, by joint
+    # Memory of sampled servos, by joint.
     memory: Mapping[str, ServoMemory] = field(default_factory=dict)
     ranges: Mapping[str, Array] = field(default_factory=dict)  # error scales of the run so far
 
@@ -123,10 +123,10 @@ def prepare(
     start
         Initial state; that of the model file if None.
     actuators
-        Servos, brakes and event functions; those of the model if None.
+        Servos, brakes and event functions; None for the model's own.
     home, begins
-        Coordinates (n,) that servos without a target hold (those of the start if None), and the
-        time [s] from which targets count, by joint.
+        ``home``: coordinates (n,) that servos without a target hold; None for the initial
+        coordinates. ``begins``: time [s] from which the target of a servo counts, by joint.
     fixed
         Indices of prescribed coordinates that stay at their initial values.
     ties
@@ -192,7 +192,7 @@ class InitialValueProblem:
     """Equation, functions of time, initial state and tolerance of one phase."""
 
     equation: Equation  # equation of motion
-    motion: MotionFunctions  # its compiled accelerations and powers, actuators included
+    motion: MotionFunctions  # compiled accelerations and powers of the equation, with actuators
     # Functions of time: inputs, wrench factors, prescribed motions, targets of servos and ties.
     groups: tuple[list[Channel], ...]
     times: Array  # sample times [s]

@@ -151,7 +151,7 @@ class RunData:
     losses: Mapping[str, Array] = field(default_factory=dict)
     drives: DriveData | None = None  # None without drive-train states, stiction and slip
     kept: bool = True  # whether the solver controlled its error; False for steps set by the user
-    own: bool = True  # whether inputs were those of the model file, without a law
+    own: bool = True  # whether all inputs came from the model file, without a law
     # Stiffness and damping matrices of a control law about the last state, (n, n) each; None
     # without a law.
     feedback: tuple[Array, Array] | None = field(default=None, repr=False, compare=False)
@@ -290,7 +290,7 @@ class RunData:
         return estimates
 
     def _solved(self) -> "IntegrationError":
-        """Compute the integration error by the same run at a tighter tolerance."""
+        """Compute the integration error by repeating the run at a tighter tolerance."""
         from flexarm.accuracy.constants import REPEATED_SECONDS
         from flexarm.accuracy.integration import IntegrationError, integration_error
 

@@ -71,7 +71,7 @@ class Run(RunData):
         return to_dataset(variables, attributes(self))
 
     def settling(self, after: WithUnit | None = None, *, band: float = SETTLING_BAND) -> Settling:
-        """Compute the tip's swing after a motion, and the times after which it has settled.
+        """Compute the tip's swing after a motion, and the times after which the tip has settled.
 
         Parameters
         ----------
@@ -263,7 +263,7 @@ class Run(RunData):
         Parameters
         ----------
         path
-            The file, if any; its suffix selects the format (png, svg, pdf).
+            The file, if any, whose suffix selects the format (png, svg, pdf).
         force
             Whether to overwrite an existing file.
 

@@ -59,7 +59,8 @@ class Row:
     Attributes
     ----------
     basis
-        Description of the shape functions; the first row describes those of the model file.
+        Description of the shape functions; the first row belongs to the shape functions of the
+        model file.
     coordinates
         Number of coordinates.
     frequency_error_free, frequency_error_locked

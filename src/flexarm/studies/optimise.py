@@ -252,7 +252,7 @@ class Designs:
         """Return the penalised objective at a point of the unit cube, to be minimised.
 
         The penalised objective is the objective divided by ``scale`` plus weighted relative
-        violations of limits; it is infinite if the design cannot be computed.
+        violations of limits. The merit is infinite if the design cannot be computed.
         """
         aims, margins = self.judged(np.clip(place, 0.0, 1.0)[None])
         missed = float(np.maximum(-margins[0], 0.0).sum())

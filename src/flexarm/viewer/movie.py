@@ -43,7 +43,7 @@ BEFORE = "0.72"  # grey of obstacles
 def save_movie(
     runs: Sequence[RunData], path: str | Path, labels: Sequence[str] = (), *, force: bool = False
 ) -> None:
-    """Write runs as a movie, atomically, in the same view as on their page.
+    """Write runs as a movie, atomically, in the view of the runs' HTML page.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def save_picture(
     runs, labels
         Runs and their names, as for `save_movie`.
     path
-        The file; its suffix selects the format (png, svg, pdf).
+        The file, whose suffix selects the format (png, svg, pdf).
     at
         Time [s] of the picture, which shows the nearest sample of each run; the end if None.
     force

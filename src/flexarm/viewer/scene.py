@@ -380,8 +380,8 @@ def body_places(run: RunData) -> list[tuple[str, float, Array]]:
     """Return name, mass [kg] and positions (T, 7) of all free bodies.
 
     The columns are the positions of the fixture and of the centre of mass [m], then 1 while the tip
-    holds the body, else 0. They are in the world, or in the tip's frame while the tip holds the
-    body.
+    holds the body, else 0. Positions are in the world, or in the tip's frame while the tip holds
+    the body.
     """
     arm = run.model.arm
     names = [body.name for body in arm.bodies]
@@ -480,7 +480,7 @@ def _traced(model: Model, q: Expr, v: Expr) -> list[Expr]:
 
 
 def _offset(attached: Attached, point: ArmPoint) -> Expr:
-    """Return a point's offset from its link's axis [m]; its position if on base or world."""
+    """Return a point's offset from its link's axis [m], or its position on base or world."""
     if point.link < 0:
         return attached.position
     return type(attached.position)(3, 1) if attached.lever is None else attached.lever

@@ -68,7 +68,7 @@ def emit_c(stream: Stream, *, chunk: int = PIECE_OPERATIONS) -> "CSource":
 
 
 def _names(stream: Stream) -> list[str]:
-    # The prefixes keep the names apart from those of C, of math.h and of each other.
+    # The prefixes prevent collisions with names of C and math.h, and between these names.
     inputs = [f"in_{port.name}" for port in stream.inputs]
     return [*inputs, *(f"out_{port.name}" for port in stream.outputs), "work"]
 

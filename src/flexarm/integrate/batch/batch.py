@@ -56,7 +56,7 @@ def batch(
     count
         Number of arms.
     dt
-        Duration of a step [s], during which inputs are constant; it is divided into as many equal
+        Duration of a step [s], during which inputs are constant. A step consists of as many equal
         Runge-Kutta steps as the fastest mode needs.
     device
         ``cpu``, or ``gpu`` for the first NVIDIA GPU.
@@ -117,7 +117,7 @@ def _task(model: Model) -> InitialValueProblem:
 class InPlace:
     """Arrays that share memory with a batch, for ``from_dlpack`` of other packages."""
 
-    # t, q, v, u: times [s], (count, 1), coordinates and rates, (count, n), inputs, (count, inputs).
+    # t: times [s], (count, 1). q, v: coordinates and rates, (count, n). u: inputs, (count, inputs).
     t: Array | DeviceArray
     q: Array | DeviceArray
     v: Array | DeviceArray

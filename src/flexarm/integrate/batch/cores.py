@@ -111,7 +111,8 @@ def gather_memory(record: Record, arrays: Sequence[Array | Ints], last: Array) -
     Parameters
     ----------
     record
-        The record; its fields become views of the block, and its pointer tables point to it.
+        The record, whose fields become views of the block, and whose pointer tables point to the
+        block.
     arrays
         Arrays that pointer tables refer to but that are no fields; other arrays are not moved.
     last

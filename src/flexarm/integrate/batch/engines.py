@@ -24,14 +24,14 @@ class BatchSteps(Record):
 
     system: System  # rates of an arm; inputs are set from outside, not channels
     count: int  # number of arms
-    # size, inputs, attitude_size: per arm, length of the state y, number of inputs, and length of
-    # the reference attitudes.
+    # Per arm. size: length of the state y. inputs: number of inputs. attitude_size: length of the
+    # reference attitudes.
     size: int
     inputs: int
     attitude_size: int
     h: float  # step length [s]
     steps: int  # number of steps per call
-    # y, f, total, trial: state, rates, weighted sum of rates, trial state.
+    # y: state. f: rates. total: weighted sum of rates. trial: trial state.
     y: Array
     f: Array
     total: Array
@@ -39,9 +39,9 @@ class BatchSteps(Record):
     reference_attitude: Array  # reference attitudes of a free base and of spherical joints
     rows: Array  # time, state, reference attitudes of each arm, (count, 1 + size + attitude_size)
     input_values: Array  # constant inputs of each arm, (count, inputs)
-    # entry, first, stride: index of the pointer to an arm's numbers in the equations' pointer
-    # table, or -1 if all arms have the same numbers; address of the first arm's numbers; distance
-    # between arms [bytes].
+    # entry: index of the pointer to an arm's parameters in the equations' pointer table, or -1 if
+    # all arms have equal parameters. first: address of the first arm's parameters. stride: distance
+    # between the parameters of two arms [bytes].
     entry: int = -1
     first: int = 0
     stride: int = 0
@@ -111,7 +111,7 @@ def _steps(
 ) -> tuple[BatchSteps, dict[str, Array]]:
     """Build the record of several arms' steps, and the buffers of the compiled equations.
 
-    Inputs are not functions of time; they are set before each step.
+    Inputs are no functions of time, but are set before each step.
     """
     actuators = task.motion.actuators
     system, buffers = system_of(

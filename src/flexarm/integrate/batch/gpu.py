@@ -59,15 +59,15 @@ def refuse_on_gpu(method: Method, tasks: Sequence[InitialValueProblem]) -> None:
 
 @dataclass(eq=False)
 class GpuRun:
-    """One run on a GPU: its problem, its method and its solution."""
+    """One run on a GPU: initial-value problem, method and solution."""
 
-    # task, method, step: problem, integration method, and length of equal steps [s], None for an
-    # adaptive method.
+    # task: initial-value problem. method: integration method. step: length of equal steps [s], None
+    # for an adaptive method.
     task: InitialValueProblem
     method: Method
     step: float | None = None
-    # m, reference_attitudes: integrator state on the CPU, built when it is needed; reference
-    # attitudes of the angles, by index of the first sample.
+    # m: integrator state on the CPU, built on demand. reference_attitudes: reference attitudes of
+    # the angles, with the index of the first sample of each.
     m: IntegratorState | None = None
     reference_attitudes: list[tuple[int, Array]] = field(default_factory=list)
     solution: Solution | None = None  # set when the run has ended

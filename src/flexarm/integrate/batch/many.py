@@ -105,8 +105,8 @@ def simulate_many(
         Values by their key in the model file: a list of mappings, such as
         ``[{"payload.mass": 2.0}, ...]``, or a mapping of arrays, ``{"payload.mass": masses}``.
     starts
-        Initial coordinates by name, and rates as ``NAME.rate``, which replace those of the model
-        file: a list of mappings by run, or a mapping of arrays.  For an arm with ``start:
+        Initial coordinates by name, and rates as ``NAME.rate``, which replace the start of the
+        model file: a list of mappings by run, or a mapping of arrays.  For an arm with ``start:
         equilibrium``, all coordinates of joints and links.
     inputs
         Inputs by joint, as for `flexarm.simulate`: a list of mappings by run, or a mapping of
@@ -138,11 +138,11 @@ def simulate_many(
     Notes
     -----
     All lists and arrays must have equal length.  Runs that differ in starts and constant inputs
-    only are the fastest: compiled code computes one after the other.  For every new combination of
-    parameters an arm is built, which takes milliseconds.  Equations are traced and compiled once,
-    because the numbers of an arm are inputs of the machine code; a parameter that changes which
-    numbers are 0 or 1 requires another trace.  With ``dop853``, runs are integrated in groups with
-    common steps, one run per lane of a vector register.
+    only are the fastest: compiled code computes these runs one after the other.  For every new
+    combination of parameters an arm is built, which takes milliseconds.  Equations are traced and
+    compiled once, because the numbers of an arm are inputs of the machine code; a parameter that
+    changes which numbers are 0 or 1 requires another trace.  With ``dop853``, runs are integrated
+    in groups with common steps, one run per lane of a vector register.
     """
     laws, tolerances = _by_run("control", control), _by_run("rtol", rtol)
     rows = {

@@ -71,9 +71,9 @@ def _substitute(n: int, upper: Array, a: Array, half: int) -> None:
 def tridiagonalise(n: int, a: Array, q: Array, d: Array, e: Array, w: Array) -> None:
     """Reduce the symmetric matrix A to tridiagonal form by Householder reflections.
 
-    Q A Q^T has the diagonal d and the off-diagonal e.  A reflection is applied while the matrix is
-    read for the next one; its vector is left in a row of A and its factor in a column.  w is a work
-    array of n numbers.
+    Q A Q^T has the diagonal d and the off-diagonal e.  To read the matrix once, each reflection is
+    applied while the next one is computed. The vector of a reflection is stored in a row of A, its
+    factor in a column.  w is a work array of n numbers.
     """
     clear(n, w)
     for k in range(n - 2):

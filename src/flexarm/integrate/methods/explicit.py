@@ -61,8 +61,8 @@ class Tableau:
         Rows of the stages, from the second on; weights of the new state; times of the stages, as
         fractions of the step.
     e, e3
-        Error estimates: weights less those of the embedded formulas, as for Dormand and Prince's
-        method of order 8; empty for a method with equal steps.
+        Error estimates: weights of the stages less weights of the embedded formulas, as in Dormand
+        and Prince's method of order 8; empty for a method with equal steps.
     extra_a, extra_c
         Additional stages of the dense output, after the new state: rows and times.
     d

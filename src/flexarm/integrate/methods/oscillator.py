@@ -69,7 +69,7 @@ def _closed_form(square: float, loss: float, t: float, out: Array) -> None:
 
 @kernel
 def _series(square: float, loss: float, t: float, out: Array) -> None:
-    """Sum the power series of the highest oscillator responses; derive the others from them."""
+    """Sum power series of the two highest oscillator responses; derive lower ones from these."""
     loss_term = loss * t
     square_term = square * t * t
     a = 1.0

@@ -18,7 +18,7 @@ from flexarm.loops.sums import clear, copy
 
 BEGIN, END = 0, 1  # rows of `masses`
 AT_BEGIN, AT_MIDDLE, AT_END = 0, 1, 2  # rows of `pulls`
-STAGES = 7  # stages of a step: its start, five more, and the new state
+STAGES = 7  # stages of a step: start, five inner stages, new state
 NEW, ERROR = 6, 7  # rows of the tableau: the new state, the error estimate
 
 

@@ -6,8 +6,8 @@ from flexarm.integrate.method import Method
 from flexarm.integrate.methods.explicit import Tableau, explicit_step
 
 # Largest stable product of a step and the size of an eigenvalue, for any damping.  The region of
-# stability ends at 2.828 on the imaginary axis and at 2.785 on the real one; it is narrowest
-# between them, 2.616 at a damping ratio of 0.54, rounded down.
+# stability ends at 2.828 on the imaginary axis and at 2.785 on the real axis. Its narrowest place,
+# 2.616 at a damping ratio of 0.54, is rounded down here.
 STABLE = 2.6
 TABLEAU = Tableau(
     a=((0.5,), (0, 0.5), (0, 0, 1)),

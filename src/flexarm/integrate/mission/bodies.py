@@ -350,7 +350,7 @@ def released_body(
     Parameters
     ----------
     body
-        The body; its pose and velocities are replaced.
+        The body, whose pose and velocities are replaced.
     tip, twist
         Pose of the tip, and its velocity [m/s], then angular velocity [rad/s], in world axes, (6,).
     grip

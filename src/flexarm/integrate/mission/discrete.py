@@ -150,7 +150,8 @@ def _with(joint: Any, axis: Axis) -> Any:
 class DiscreteState:
     """Discrete state of an arm between two events: locks, brakes, servo settings, bodies and ties.
 
-    It contains no parameters of the model file: arms with other parameters may share it.
+    A discrete state contains no parameters of the model file, so that arms with different
+    parameters may share one.
     """
 
     locked: tuple[str, ...] = ()  # joints that are locked
@@ -182,7 +183,7 @@ class DiscreteState:
 
     @property
     def key(self) -> str:
-        """Text that is the same for discrete states in which the arm has the same model."""
+        """Text that is equal for discrete states in which the arm has equal models."""
         stuck = sorted(name for name, slips in self.closed.items() if slips == 0)
         poses = [(name, pose.rotation.tolist(), pose.position.tolist())
                 for name, pose in sorted(self.held.items())]  # fmt: skip

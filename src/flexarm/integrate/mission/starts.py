@@ -81,7 +81,7 @@ class SteadyProblem:
     """
 
     model: Model  # the arm
-    tangent: Tangent  # its equation of motion, without gravity on a free base
+    tangent: Tangent  # equation of motion of the arm, without gravity on a free base
     servos: tuple[Servoed, ...]  # servos that act, as if in continuous time
     u: Array  # inputs at time 0, (k,)
     targets: Array  # targets of the servos and their rates, (servos, 2)
@@ -110,7 +110,7 @@ class SteadyProblem:
         Parameters
         ----------
         model, inputs, law, locked
-            The arm; inputs by joint in place of those of the model file; whether a control law
+            The arm; inputs by joint that replace inputs of the model file; whether a control law
             replaces the servos; names of the locked joints.
         offsets
             Constants added to the inputs, (k,).

@@ -356,7 +356,7 @@ def impulse(
     body
         Body that the tip captures, if any.
     stopped
-        Indices of coordinates that stop; they are prescribed after the impulse.
+        Indices of coordinates that stop, and are prescribed after the impulse.
     """
     M, mass_before = after.mass_matrix(q), before.mass_matrix(q)
     total, twice_energy = mass_before @ v, np.zeros(())

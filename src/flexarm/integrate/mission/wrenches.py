@@ -26,7 +26,7 @@ class StateWrench:
     ----------
     law
         CasADi function of time [s], coordinates and rates, (n,) each, that returns force [N], then
-        torque [N m], (6,); it becomes part of the compiled equations.
+        torque [N m], (6,). The function becomes part of the compiled equations.
     link
         Name of the link, or ``base`` for a free base.
     at

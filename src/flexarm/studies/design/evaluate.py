@@ -194,7 +194,7 @@ class Evaluator:
 
     @cached_property
     def _method(self) -> Method:
-        """Integration method of all designs; it does not depend on how they are grouped."""
+        """Integration method of all designs, which does not depend on the grouping of designs."""
         name = self._options.method
         if name != "auto":
             return METHODS[name]

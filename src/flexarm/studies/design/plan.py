@@ -402,7 +402,8 @@ def _sobol(size: int, seed: int, first: int, last: int) -> Array:
 def _saltelli(sampling: Sampling, size: int, first: int, last: int) -> Array:
     """Return points ``first`` to ``last - 1`` of Saltelli's design, one row per point.
 
-    The blocks are matrices A and B, then A with each column in turn replaced by the column of B.
+    The blocks are matrices A and B, then the matrices A with one column replaced by that column of
+    B.
     """
     count, blocks = sampling.count or 0, []
     while first < last:

@@ -71,8 +71,8 @@ def sobol_indices(
     name
         Name of the quantity.
     values
-        Values of the quantity at the points of A, of B, and of A with each column in turn replaced
-        by that of B, shape (count (k + 2),).
+        Values of the quantity at the points of A, of B, and of the k matrices A with one column
+        replaced by that column of B, shape (count (k + 2),).
     parameters
         Names.
     count

@@ -54,7 +54,7 @@ def study(
         If the plan is not valid.
     FlexarmError
         If the folder contains other data or cannot be written to. A design that cannot be computed
-        raises no error: its row states the reason.
+        raises no error; the row of the design states the reason.
     """
     folder = require_path("out", out)
     if workers is not None:

@@ -321,8 +321,8 @@ class LiveArm:
     def turn(self) -> list[Stream]:
         """Return an operation stream that re-bases reference attitudes; empty if there are none.
 
-        From q, v and attitudes (3 k, 3) it computes the same motion with angles 0, their rates,
-        and the new attitudes, which equal the current attitudes.
+        The stream maps q, v and reference attitudes (3 k, 3) to the same state with angles 0, the
+        rates of these angles, and the current attitudes as new reference attitudes.
         """
         model, extra, names = _with_reference(self.model)
         if model.reference_attitude is None:
