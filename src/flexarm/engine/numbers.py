@@ -234,7 +234,7 @@ class Pattern:
         return symbol_values, np.asarray(fits)
 
     def opened(self, symbols: ca.SX) -> list[Number | float]:
-        """Return the n numbers of an object as constants or signed symbols; k symbols are given."""
+        """Return the n numbers of an object as constants or signed symbols, given the k symbols."""
         positives = as_numbers(symbols)
         negatives = [-positive for positive in positives]
         return [

@@ -34,8 +34,8 @@ class MotionTangents(GivenSteps):
     columns: int
     numbers: int
     matrix_numbers: int
-    # equations, table, turned, turned_table: addresses and pointer tables of the compiled functions
-    # ``pushed rates`` and ``pushed matrices``.
+    # equations, table: address and pointer table of the compiled function ``pushed rates``. turned,
+    # turned_table: address and pointer table of ``pushed matrices``.
     equations: int
     table: Ints
     turned: int
@@ -177,8 +177,8 @@ class Adjoint(GivenSteps):
     # mass, stiffness and damping matrices.
     numbers: int
     matrix_numbers: int
-    # equations, table, turned, turned_table: addresses and pointer tables of the compiled functions
-    # ``pulled rates`` and ``pulled matrices``.
+    # equations, table: address and pointer table of the compiled function ``pulled rates``. turned,
+    # turned_table: address and pointer table of ``pulled matrices``.
     equations: int
     table: Ints
     turned: int
@@ -201,13 +201,13 @@ class Adjoint(GivenSteps):
     p_back: Array
     basis_back: Array
     share: Array
-    # bases, modals, more: modal bases of a segment; modal states of a step, (stages + 1, 2n); work
-    # array (2n,).
+    # bases: modal bases of a segment. modals: modal states of a step, (stages + 1, 2n). more: work
+    # array, (2n,).
     bases: Array
     modals: Array
     more: Array
-    # nodes, interval: times of the input samples [s], and index of the interval between them that
-    # contains each step.
+    # nodes: times of the input samples [s]. interval: index, by step, of the interval between two
+    # nodes that contains the step.
     nodes: Array
     interval: Ints
     # Results. by_numbers, by_matrix_numbers: derivatives by the parameters in rates and in

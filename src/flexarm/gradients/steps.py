@@ -25,7 +25,7 @@ class GivenSteps(Record):
     """Record of a motion along given steps, whose fields the kernels read and write."""
 
     system: System  # rates of the state, and channels of the inputs
-    # size, stages: length of the state; number of stages of the method.
+    # size: length of the state. stages: number of stages of the method.
     size: int
     stages: int
     # a, squared: the tableau and its square, (stages + 1, stages) each, with the new state as the

@@ -34,8 +34,8 @@ class Share:
     """Sum of the forces, powers and state rates that drive-train elements contribute."""
 
     push: Expr  # generalised force, (n,)
-    # fed, moved: power [W] of the inputs beyond the mechanical power of their efforts, and power
-    # [W] of the moving points to which ties connect the tip.
+    # fed: power [W] of the inputs beyond the mechanical power of their efforts. moved: power [W] of
+    # the moving points to which ties connect the tip.
     fed: Scalar = 0.0
     moved: Scalar = 0.0
     # Power dissipated in addition to that of the arm's own equations [W], by loss channel.
@@ -181,7 +181,7 @@ class StickSlip:
     """Stick-slip element of a coordinate: dry friction, a brake, or both."""
 
     name: str  # name of the coordinate
-    # axis, index: axis of the coordinate, and index of the coordinate in q.
+    # axis: axis of the coordinate. index: index of the coordinate in q.
     axis: Axis
     index: int
     frictions: dict[str, AnyFriction]  # by loss channel

@@ -103,7 +103,7 @@ class StateLimit:
     """A linear function of (q, v), and bounds at which the run ends."""
 
     row: Array  # coefficients of (q, v), (2n,)
-    # low, high: the bounds.
+    # low, high: bounds of the function.
     low: float
     high: float
     # Name of the quantity in messages; empty for an angle at whose bound the reference attitude is

@@ -205,7 +205,7 @@ def of_model(run: Run, model: Model) -> Run:
 
 
 def joined(first: Run, second: Run) -> Run:
-    """Join the runs of two successive phases; the second supplies their common instant."""
+    """Join the runs of two successive phases; the common instant comes from the second run."""
     before_end = slice(0, -1)
     changes: dict[str, Any] = {
         name: np.concatenate([getattr(first, name)[before_end], getattr(second, name)])

@@ -45,7 +45,8 @@ class Obstacles(Record):
     distance: Array  # distance of each contact [m], (count,)
     closing: Array  # closing speed of each contact [m/s], (count,)
     speed: Array  # speed of each contact point [m/s], (count,)
-    # stiffness, exponent: force law of each contact, (count,) each.
+    # stiffness, exponent: parameters of each contact's force law, stiffness * penetration^exponent,
+    # (count,) each.
     stiffness: Array
     exponent: Array
 
@@ -220,14 +221,14 @@ class IntegratorState(Record):
     # end, (event_count,).
     inner_values: Array
     inner_rates: Array  # work array for rates of the state within a step
-    # times, samples: sample times [s], and states at these times.
+    # times: sample times [s]. samples: states at these times.
     times: Array
     samples: Array
     recorded: int = 0  # number of samples recorded so far
     sample_count: int  # number of all samples
     breaks: Array  # times at which a channel jumps [s]
     break_count: int
-    next_break: int  # index of the next of these times
+    next_break: int  # index in `breaks` of the next jump
     steps: int = 0  # accepted steps
     rejections: int = 0  # rejected steps
     budget: int = 0  # trial steps left before the kernel returns

@@ -26,7 +26,7 @@ class System(Record):
 
     n: int  # number of coordinates
     channels: int  # number of functions of time, of all kinds
-    # inputs, wrenches, prescribed, targets: number of channels of each kind.
+    # inputs, wrenches, prescribed, targets: number of functions of time (channels) of each kind.
     inputs: int
     wrenches: int
     prescribed: int

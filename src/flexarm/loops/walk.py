@@ -47,7 +47,7 @@ class Place(NamedTuple):
 class Rounds(NamedTuple):
     """Start, stop and step of a ``for`` loop over ``range``."""
 
-    # first, stop: first value of the counter, and the excluded end.
+    # first: first value of the counter. stop: end of the range, excluded.
     first: Value
     stop: Value
     step: int

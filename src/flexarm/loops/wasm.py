@@ -20,8 +20,8 @@ from flexarm.loops.translate import translate
 class WasmProgram:
     """A kernel and equations as one WebAssembly module."""
 
-    # code, reserved: as in `flexarm.engine.wasm.WasmModule`, the binary module and its reserved
-    # memory.
+    # code: the binary module. reserved: bytes of memory that belong to the module. Both are as in
+    # `flexarm.engine.wasm.WasmModule`.
     code: bytes
     reserved: int
     # Names of the exported functions, by the names of the equations and of the kernel.  Equations

@@ -170,7 +170,8 @@ def optimise(
 def _first(study: Study) -> Array:
     """Return at most 64 initial designs as points of the unit cube, shape (N, parameters).
 
-    They are the first designs of the sampling or, for a grid, designs at evenly spaced indices.
+    The initial designs are the first designs of the sampling or, for a grid, designs at evenly
+    spaced indices.
     """
     count, sampling = min(study.count, CHUNK["cpu"]), study.plan.sampling
     if sampling.kind != "grid":

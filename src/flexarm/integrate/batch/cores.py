@@ -49,8 +49,8 @@ class RunSeries(Record):
     first: Array  # content of the memory before a run
     numbers: int  # count of numbers at the beginning of the memory that are reset for each run
     places: Ints  # indices in `memory` of the numbers that differ between runs
-    given: int  # count of these numbers
-    values: Array  # these numbers, (count, given)
+    given: int  # count of the numbers that differ between runs
+    values: Array  # the numbers that differ between runs, (count, given)
     lanes: int  # number of runs integrated together
     size: int  # length of the state of each run
     begin: int  # index of the first sample that is stored
@@ -195,8 +195,8 @@ class LaneProblem(InitialValueProblem):
 def compile_abreast(tasks: Sequence[InitialValueProblem]) -> BoundKernel | None:
     """Compile the equations of several motions for vector registers, one motion per lane.
 
-    Returned is None if the motions need separate functions: their operations differ, or an arm has
-    a free base or spherical joint, a control law, a servo or a contact.
+    The result is None if the motions need separate functions: their operations differ, or an arm
+    has a free base or spherical joint, a control law, a servo or a contact.
     """
     for task in tasks:
         model, motion = task.equation.model, task.motion

@@ -115,7 +115,7 @@ def simulate_many(
         A CasADi function as for `flexarm.simulate`, for all runs, or a list by run.  A function
         that occurs several times in the list is compiled once.
     wrenches
-        As for `flexarm.simulate`, the same for all runs.
+        As for `flexarm.simulate`; all runs have equal wrenches.
     keep
         Stored results of each run: ``samples``, the states every ``dt``; ``last``, the state at
         the end; or names of time histories, as for `Runs.curve`.

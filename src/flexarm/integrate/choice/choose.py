@@ -506,9 +506,9 @@ def phase_method(
 ) -> Method:
     """Return the method for a later phase, given the method of the first phase.
 
-    If brakes hold the stiff joints of the first phase, and vibrations last, an implicit method
-    takes many times the work of a method that follows vibrations: then the cheaper of DOP853 and
-    ETD4 is returned.
+    An implicit method of the first phase is kept unless brakes hold the stiff joints and vibrations
+    last. In that case it would take many times the work of a method that follows vibrations, and
+    the cheaper of DOP853 and ETD4 is returned.
     """
     actuators = task.motion.actuators
     # The stiffness of laws, bristles, windings and ties is unknown.

@@ -130,8 +130,8 @@ def damped_modes(squares: Array, losses: Array) -> VibrationModes:
 
     Notes
     -----
-    A damper strong enough to hold a joint dissipates nothing: the links vibrate as if the joint
-    were locked.  Damped modes show this, undamped modes do not.
+    A damper that is strong enough to hold a joint dissipates almost nothing: the links vibrate as
+    if the joint were locked.  Damped modes show this, undamped modes do not.
     """
     elastic, k = squares > 0, len(squares)
     frequencies = np.sqrt(squares[elastic])

@@ -44,7 +44,7 @@ FORCES = np.zeros((ERROR + 1, STAGES, POWERS))
 FORCES[1], FORCES[2], FORCES[4] = _through(0), _through(0, 1), _through(0, 2, 3)
 FORCES[3] = 2 * _through(0, 2)
 FORCES[3, [0, 1]] = _through(0, 1)[[0, 1]] * [[1], [-1]]
-# A linear term is added to the cubic so that its integral equals that of Butcher's fifth stage.
+# A linear polynomial added to the cubic makes its integral equal to that of Butcher's fifth stage.
 FORCES[5] = _through(0, 2, 3, 4)
 FORCES[5, :5, 1] += 2 * np.array([-9, 6, 22, -29, 10]) / 21
 FORCES[NEW] = _through(0, 2, 3, 4, 5)

@@ -19,19 +19,20 @@ from flexarm.loops.sums import clear, copy, weighted_sum
 class RungeKuttaState(IntegratorState):
     """Record of a run by an explicit Runge-Kutta method."""
 
-    # stages, extra: number of stages, without the evaluation at the new state, and of additional
+    # stages: number of stages, without the evaluation at the new state. extra: number of additional
     # stages of the dense output.
     stages: int
     extra: int
-    # a, b, c, e, e3: the tableau, where ``a`` and ``c`` include the new state and the additional
-    # stages; weights of two error estimates.
+    # a, b, c: the tableau, where ``a`` and ``c`` include the new state and the additional stages.
+    # e, e3: weights of two error estimates.
     a: Array
     b: Array
     c: Array
     e: Array
     e3: Array
     k: Array  # rates at the stages, (stages + 1 + extra, size)
-    # terms, d: degree of the dense output, and its coefficients, (terms - 3, stages + 1 + extra).
+    # terms: degree of the dense output. d: coefficients of the dense output, (terms - 3, stages + 1
+    # + extra).
     terms: int
     d: Array
     polynomial: Array  # dense output of the last step, (terms, size)

@@ -260,9 +260,9 @@ def solution(
 def find_powers(m: ExponentialState) -> None:
     """Re-evaluate the powers at the solution in the middle and at the end of a step.
 
-    Stages deviate from the solution to either side.  A stiff servo responds to this deviation with
-    a large force. The power of the force is quadratic in the deviation, so that its error does not
-    cancel but accumulates in the work integrals. The powers are then interpolated by parabolas
+    The states at the stages deviate from the solution.  A stiff servo responds to this deviation
+    with a large force. The power of the force is quadratic in the deviation, so that its error does
+    not cancel but accumulates in the work integrals. The powers are then interpolated by parabolas
     through begin, middle and end of the step.
     """
     n = m.system.n

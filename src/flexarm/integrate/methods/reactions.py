@@ -26,8 +26,8 @@ NEW, ERROR = 6, 7  # rows of the tableau: the new state, the error estimate
 class ExponentialState(IntegratorState):
     """Record of a run by an exponential Runge-Kutta method."""
 
-    # matrices, matrix_table, mass, stiffness, damping: address and pointer table of the compiled
-    # matrices; mass, stiffness and damping matrix, (n, n) each.
+    # matrices, matrix_table: address and pointer table of the compiled functions of the matrices.
+    # mass, stiffness, damping: the matrices, (n, n) each.
     matrices: int
     matrix_table: Ints
     # matrix_q, matrix_v: coordinates and rates at which the matrices are evaluated.
@@ -36,28 +36,28 @@ class ExponentialState(IntegratorState):
     mass: Array
     stiffness: Array
     damping: Array
-    # renewal, age: step attempts between renewals of the modes, and attempts since the last
+    # renewal: step attempts between renewals of the modes. age: step attempts since the last
     # renewal.
     renewal: int
     age: int
-    # modes, inverse, squares, losses: modes by rows and their inverse, (n, n) each; squared
-    # frequencies; damping rates.
+    # modes, inverse: modes by rows, and inverse of this matrix, (n, n) each. squares: squared
+    # frequencies. losses: damping rates.
     modes: Array
     inverse: Array
     squares: Array
     losses: Array
     error_modes: Array  # modes by rows, in coordinates of the error measure, (n, n)
-    # forces, weights, nodes: by stage and, in the last rows, of the new state and the error:
-    # coefficients of the polynomials that interpolate g, (8, 7, powers); their integrals, (8, 7);
-    # nodes as fractions of the step, (8,).
+    # One row per stage, then one for the new state and one for the error. forces: coefficients of
+    # the polynomials that interpolate g, (8, 7, powers). weights: integrals of these polynomials,
+    # (8, 7). nodes: times as fractions of the step, (8,).
     forces: Array
     weights: Array
     nodes: Array
     table_h: float  # step length for which the oscillator responses are tabulated [s]
     responses: Array  # responses at the quarters of this step, (4, n, RESPONSES)
     sample_responses: Array  # responses at the time of a sample, (n, RESPONSES)
-    # masses, masses_at: mass matrix rows of prescribed coordinates at the step's begin and end, (2,
-    # known, n), and these times [s].
+    # masses: mass matrix rows of prescribed coordinates at the step's begin and end, (2, known, n).
+    # masses_at: these two times [s].
     masses: Array
     masses_at: Array
     has_pulls: int  # 1 if modes oscillate within the step while prescribed coordinates move
@@ -66,9 +66,9 @@ class ExponentialState(IntegratorState):
     pulls: Array
     swings: Array  # modal accelerations at the stages, (7, n)
     servoed: int  # 1 with servos: powers are also evaluated in mid-step
-    # x, g, p: modal state at the step's begin, (2n,), whose first half is 0; modal forcing at the
-    # stages and the new state, (7, n); rates of work integrals and of servo states there, where the
-    # power of prescribed coordinates excludes pulls.
+    # x: modal state at the step's begin, (2n,), whose first half is 0. g: modal forcing at the
+    # stages and the new state, (7, n). p: rates of work integrals and servo states at the stages
+    # and the new state; the power of prescribed coordinates excludes pulls.
     x: Array
     g: Array
     p: Array

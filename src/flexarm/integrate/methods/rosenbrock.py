@@ -19,9 +19,9 @@ class RosenbrockState(IntegratorState):
     tangent: int
     tangent_table: Ints
     acceleration: Array  # accelerations at the present state, (n,)
-    # mass, by_q, by_v, power_by_q, power_by_v, power_by_a: derivatives of the generalised force by
-    # accelerations, coordinates and rates, column-major (n, n), and derivatives of powers, (work
-    # integrals, n).
+    # mass, by_q, by_v: derivatives of the generalised force by accelerations, coordinates and
+    # rates, column-major (n, n). power_by_q, power_by_v, power_by_a: derivatives of the powers,
+    # (work integrals, n).
     mass: Array
     by_q: Array
     by_v: Array
@@ -36,7 +36,7 @@ class RosenbrockState(IntegratorState):
     a: Array
     c: Array
     dense: Array  # coefficients of the dense output, (2, 5)
-    # matrix, pivots: LU factors and pivots of the matrix of the stages.
+    # matrix, pivots: LU factors and pivots of the stages' system matrix.
     matrix: Array
     pivots: Ints
     stages: Array  # stage vectors, (6, size)

@@ -23,9 +23,10 @@ class FreeBodyState:
     """State of a rigid body under gravity alone, uniform or in an orbit."""
 
     inertia: Inertia  # about its fixture's frame
-    begin: float  # time [s] of pose and velocities
+    begin: float  # time [s] at which pose and velocities are given
     pose: Pose  # pose of the fixture in the world
-    # velocity, spin: of the centre of mass [m/s], and angular velocity [rad/s], in world axes.
+    # velocity: velocity of the centre of mass [m/s]. spin: angular velocity [rad/s]. Both are in
+    # world axes.
     velocity: Array
     spin: Array
     gravity: Array  # [m/s^2]

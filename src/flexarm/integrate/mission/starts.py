@@ -89,7 +89,7 @@ class SteadyProblem:
     positions: Mapping[str, float]  # positions of joints that are held elsewhere than at the start
     goals: Mapping[str, tuple[Array, float]]  # measurement row and target of servos with integral
     integrating: Set[str]  # names of joints whose servos have an integral term
-    limited: Set[str]  # these joints, unless locked or braked
+    limited: Set[str]  # joints of `integrating` that are neither locked nor braked
     settled: Sequence[str]  # joints that move to where forces balance
     law: bool  # whether a control law replaces the servos
 
@@ -151,7 +151,7 @@ class SteadyProblem:
         ).reshape(-1, 2)
         for k, servo in enumerate(acting_servos):
             if servo.servo.rate is None and not servo.row @ rates:
-                # A target that starts to move at time 0 was at rest before, like its joint.
+                # A target that starts to move at time 0 was at rest before, and so was its joint.
                 targets[k, 1] = 0.0
         by_name = {servo.name: servo for servo in acting_servos}
         integrating = {name for name, servo in by_name.items() if servo.servo.integral_time}
