@@ -1,6 +1,6 @@
 """Validation of arguments of public functions.
 
-Every error message has the name of the argument, the expected values and the given value.
+Every error message states the name of the argument, the expected values and the given value.
 """
 
 import math
@@ -27,13 +27,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Kind = type[FlexarmError]
 WithUnit = float | str  # a number in SI units, or text such as "5 ms"
-# Names in METHODS and FORMULATIONS, as types that editors and shells complete.
+# The names in METHODS and FORMULATIONS as literal types, so that editors and shells complete them.
 MethodName = Literal["auto", "etd4", "dop853", "rodas4", "rk4"]
 FormulationName = Literal[
     "articulated", "composite", "gibbs-appell", "kinematic-influence", "lagrange",
     "element-jacobian", "recursive-lagrange",
 ]  # fmt: skip
-# Endings of other kinds of files, which the file of a run must not have.
+# File endings of other kinds of files, which are refused for the file of a run.
 OTHERS = (".csv", ".mat", ".xlsx", ".parquet", ".npz", ".html", ".json", ".yaml", ".png")
 
 
@@ -60,8 +60,8 @@ def renamed(
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Return a decorator that accepts deprecated argument names (old to new), with a warning.
 
-    With ``meant`` (wrong to right), an unknown argument raises an error that suggests the right
-    name.
+    ``meant`` maps likely mistakes to correct names; the error for an unknown argument suggests the
+    correct name.
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
@@ -121,7 +121,7 @@ def is_number(value: object, *, finite: bool = True) -> bool:
         return False
     try:
         number = float(value)
-    except Exception:  # a number beyond all floats, and errors of a foreign object
+    except Exception:  # an integer beyond all floats, or any error of a foreign object
         return False
     return math.isfinite(number) if finite else not math.isnan(number)
 
@@ -129,8 +129,8 @@ def is_number(value: object, *, finite: bool = True) -> bool:
 def in_unit(name: str, value: object, unit: str, error: Kind = FlexarmError) -> Any:
     """Convert text such as "5 ms" to a number in an SI unit, also within lists.
 
-    For several units, as in "rad/s|m/s", the first fitting unit is used. Other values are returned
-    unchanged.
+    If ``unit`` lists several units, as in "rad/s|m/s", the first one of the text's dimension is
+    used. Values other than text are returned unchanged.
     """
     if isinstance(value, list | tuple):
         return [in_unit(name, item, unit, error) for item in value]
@@ -156,7 +156,7 @@ def require_number(
     *,
     unit: str = "1",
 ) -> float:
-    """Return a number within bounds as a float, also from text with a unit; raise an error else."""
+    """Return a number, or text with a unit, as a float within bounds, else raise an error."""
     value = in_unit(name, value, unit, error)
     expected = "a finite number"
     if math.isfinite(least) or math.isfinite(largest):
@@ -169,7 +169,7 @@ def require_number(
 def require_positive(
     name: str, value: object, error: Kind = FlexarmError, *, unit: str = "1"
 ) -> float:
-    """Return a positive number as a float, also from text with a unit; raise an error else."""
+    """Return a number, or text with a unit, as a positive float, else raise an error."""
     value = in_unit(name, value, unit, error)
     if not is_number(value) or float(value) <= 0:  # type: ignore[arg-type]
         raise refused(name, value, "> 0 and a finite number", error)
@@ -182,7 +182,7 @@ def require_count(
     """Raise an error unless a value is a whole number from ``least`` to ``most``."""
     try:
         whole = not isinstance(value, bool) and least <= operator.index(value) <= most  # type: ignore[arg-type]
-    except Exception:  # no whole number, and errors of a foreign object
+    except Exception:  # no whole number, or any error of a foreign object
         whole = False
     if not whole:
         upper = "or more" if most == math.inf else f"to {most:,}"
@@ -190,7 +190,7 @@ def require_count(
 
 
 def is_word(value: object, words: Iterable[str]) -> bool:
-    """Return whether a value is one of given strings; False for arrays, which ``in`` rejects."""
+    """Return whether a value is a string among given words; arrays and other types are not."""
     return isinstance(value, str) and value in words
 
 
@@ -211,9 +211,9 @@ def require_known(
     where: str = "",
     error: Kind = FlexarmError,
 ) -> None:
-    """Raise an error unless a name is one of those that things of a kind have.
+    """Raise an error unless a name is one of the known names of a kind of object.
 
-    ``where`` is text before the message, such as ``inputs: ``.
+    ``where`` is text at the beginning of the message, such as ``inputs: ``.
     """
     choices = list(names)
     if name not in choices:
@@ -238,7 +238,7 @@ def require_function(name: str, value: object, what: str, error: Kind = FlexarmE
 def require_mapping(
     name: str, value: object, what: str, error: Kind = FlexarmError, *, optional: bool = True
 ) -> Mapping[str, Any]:
-    """Return a mapping with string keys, empty for None if optional; raise an error else."""
+    """Return a mapping with string keys (empty for None if optional), else raise an error."""
     if value is None and optional:
         return {}
     if not isinstance(value, Mapping):
@@ -261,9 +261,10 @@ def require_numbers(
     *,
     units: Mapping[str, str] | None = None,
 ) -> dict[str, float]:
-    """Return a mapping from names to finite numbers, empty for None; raise an error else.
+    """Return a mapping from names to finite numbers (empty for None), else raise an error.
 
-    Text is converted to the unit of its name; a name without a unit has a dimensionless number.
+    Text is converted to the unit that belongs to its name; numbers of other names are
+    dimensionless.
     """
     items, units = require_mapping(name, value, what, error), units or {}
     return {
@@ -296,7 +297,7 @@ def require_array(name: str, value: object, error: Kind = FlexarmError) -> "Arra
         array = np.asarray(value)
         finite = array.dtype.kind in "iuf" and bool(np.all(np.isfinite(array)))
         finite = finite and not np.ma.is_masked(value)
-    except Exception:  # rows of different length, and errors of a foreign object
+    except Exception:  # rows of different length, or any error of a foreign object
         finite = False
     if not finite:
         raise refused(name, value, "finite numbers", error)
@@ -316,7 +317,7 @@ def require_path(name: str, value: object, error: Kind = FlexarmError) -> Path:
 
 
 def require_run_file(path: str | Path) -> None:
-    """Raise an error if the file for a run has the ending of another kind of file."""
+    """Raise an error if the file name of a run has the ending of another kind of file."""
     if require_path("path", path).suffix.lower() in OTHERS:
         raise FlexarmError(
             f"'{path}': runs are stored as NetCDF. Let the name end in .nc, or export "

@@ -1,4 +1,4 @@
-"""Style of figures: colours and line styles of curves, legends, and users' texts in them."""
+"""Style of figures: colours and line styles of curves, legends, and display of users' texts."""
 
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-# Palette of Okabe and Ito for colour-blind readers, with yellow and black replaced.
+# Colours of Okabe and Ito for colour-blind readers, with yellow and black replaced.
 COLOURS = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#882255", "#22262b",
 )  # fmt: skip
 
 
 class CurveStyle(TypedDict):
-    """Colour and line style of a curve, as matplotlib names them."""
+    """Colour and line style of a curve, with Matplotlib's argument names."""
 
     color: str
     linestyle: str | tuple[int, tuple[int, ...]]
@@ -33,7 +33,7 @@ def panels(
     *,
     shared: Literal["", "x", "both"] = "",
 ) -> tuple["Figure", Any]:
-    """Return a figure of a size [in] with panels (rows, columns), which may share their axes."""
+    """Return a figure of given size [inches], and its panels as an array (rows, columns)."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=size, layout="constrained")
@@ -47,8 +47,8 @@ def panels(
 def curve_look(k: int, *, dashed: bool = False) -> CurveStyle:
     """Return colour and line style of the k-th curve of a panel; no two are alike.
 
-    Each time that all colours are used, the lines get one more dot between their dashes.  Dashed
-    lines are for a second kind of curve in a panel.
+    After all colours are used, lines get one more dot between their dashes each time. ``dashed``
+    marks a second kind of curve in a panel.
     """
     dots = k // len(COLOURS)
     style = (0, (4 if dashed else 8, 2) + dots * (1, 2))
@@ -59,7 +59,7 @@ def curve_look(k: int, *, dashed: bool = False) -> CurveStyle:
 
 
 def drawable(text: str) -> str:
-    """Return a user's text for a figure: no formula, a square for characters the font lacks."""
+    """Return a user's text for a figure: never a formula, with squares for missing characters."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
     font = get_font(findfont(FontProperties()))
@@ -68,7 +68,7 @@ def drawable(text: str) -> str:
 
 
 def legend_below(panel: "Axes", lines: "Sequence[Line2D]") -> None:
-    """List curves in a legend under a panel, where it covers none of them."""
+    """List curves in a legend under a panel, where the legend covers no curve."""
     from matplotlib.transforms import ScaledTranslation
 
     lines = [line for line in lines if np.isfinite(np.asarray(line.get_ydata())).sum() > 1]

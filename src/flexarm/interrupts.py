@@ -14,16 +14,16 @@ SIGNALS = ("SIGTERM", "SIGHUP")  # Windows has no SIGHUP
 
 @contextmanager
 def signals_interrupt() -> Iterator[list[int]]:
-    """Convert SIGTERM and SIGHUP into KeyboardInterrupt, so that results are kept.
+    """Convert SIGTERM and SIGHUP into KeyboardInterrupt, so that results can be saved.
 
-    This applies in the main thread only, and not to signals that the process handles or ignores
-    already, as under ``nohup``. If the interrupt leaves the block unhandled, the signal is sent
-    again and ends the process as by default.
+    Signals are converted in the main thread only, unless the process already handles or ignores
+    them, as under ``nohup``. If the interrupt leaves the block unhandled, the signal is sent again
+    and ends the process as by default.
 
     Yields
     ------
     list of int
-        Numbers of the signals that have come.
+        Numbers of the signals that have arrived.
     """
     noted: list[int] = []
 
@@ -51,7 +51,7 @@ def signals_interrupt() -> Iterator[list[int]]:
 
 
 def finish(work: Callable[[], T]) -> tuple[T, KeyboardInterrupt | None]:
-    """Return the result of a short computation, repeated if an interrupt disturbs it.
+    """Return the result of a short computation, which is repeated after an interrupt.
 
     Returns
     -------

@@ -29,7 +29,7 @@ class Dimension(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """A unit as dimension and SI factor, an exact fraction, so that "3 mm" is rounded only once."""
+    """A unit as dimension and exact SI factor, so that "3 mm" is rounded only once."""
 
     factor: Fraction
     dimension: Dimension
@@ -143,14 +143,14 @@ def quantity(value: object, unit: str, *, name: str = "") -> float:
 
     unit: expected SI unit, such as ``"m"`` or ``"N m/rad"``.
 
-    name: name of the quantity in messages, where it is not that of the unit.
+    name: name of the quantity in messages; if empty, the name that belongs to the unit.
 
     Returns the value in `unit`.
 
-    ModelError: if it is no number, not finite, or has a unit of another dimension.
+    ModelError: if the value is no number, not finite, or has a unit of another dimension.
 
-    Radians may be left out of a longer unit ("N m" for "N m/rad"), but not added, and not left out
-    of angles and rates themselves: "5 Hz" is not accepted for 5 rad/s.
+    Radians may be omitted from a longer unit ("N m" for "N m/rad"), but not added. They must not be
+    omitted from angles and angular rates: "5 Hz" is not accepted for 5 rad/s.
     """
     if isinstance(value, str):
         return _in_range(_read(value, unit, name), unit, name)
@@ -163,7 +163,7 @@ def quantity(value: object, unit: str, *, name: str = "") -> float:
     if not math.isfinite(number):
         raise ModelError(f"the number must be finite; {_expected(unit, name)}")
     if abs(number) < SMALLEST_NUMBER:
-        return 0.0  # rounding of a computation whose result is 0
+        return 0.0  # the result is 0 except for rounding
     return _in_range(number, unit, name)
 
 
@@ -189,7 +189,7 @@ def _read(text: str, unit: str, name: str) -> float:
             f"{_quoted(text)}: write the number with a point and no separators, like 1250.5"
         )
     factor = _factor(text, rest, unit, name) if rest else _ONE
-    # Nothing of at most 100 characters is finite and not zero beyond these exponents.
+    # With at most 100 characters, every number beyond these exponents is 0 or infinite.
     exponent = max(-1000, min(int(match[2] or 0), 1000))
     try:
         return float(Fraction(match[1]) * Fraction(10) ** exponent * factor)
@@ -206,8 +206,8 @@ def _factor(text: str, written: str, unit: str, name: str) -> Fraction:
         raise ModelError(
             f"{_quoted(text)}: {error.args[0]}{hint}; {_expected(unit, name)}"
         ) from None
-    # Radians may be left out only in the denominator beside a mass or a length, as in N m/rad; in
-    # rad/m they tell radians from turns.
+    # Radians may be omitted only in the denominator beside a mass or a length, as in N m/rad. In
+    # rad/m they distinguish radians from turns.
     left_out = (
         dimension.rad == 0
         and expected_dimension.rad < 0
@@ -264,7 +264,7 @@ def _misread(rest: str) -> str:
 
 
 def _suggestion(name: str, dimension: Dimension) -> str:
-    """Return text that suggests a unit for a misspelt one, of the wanted dimension if possible."""
+    """Return text that suggests a unit for a misspelt one, if possible of the right dimension."""
     fitting = [unit for unit, scale in _UNITS.items() if scale.dimension == dimension]
     guesses = [
         [word for word in (_WORDS.get(name.lower().removesuffix("s")),) if word],
@@ -314,10 +314,10 @@ def _kind(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Pydantic annotation of a float as a quantity: ``Annotated[float, Unit("m")]``."""
+    """Pydantic annotation that gives a float a unit: ``Annotated[float, Unit("m")]``."""
 
     symbol: str  # SI unit of the number, such as "m" or "N m/rad"
-    name: str = ""  # name of the quantity in messages, if different from the unit's
+    name: str = ""  # name of the quantity in messages; by default from the unit
 
     def _validate(self, value: object) -> float:
         try:
@@ -338,7 +338,7 @@ class Unit:
         self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         """Return the JSON schema of a number, or of text with a unit."""
-        # Bounds written after the unit in an Annotated arrive under pydantic's names.
+        # Bounds that follow the unit in an ``Annotated`` type have pydantic's names in the schema.
         number = {_BOUNDS.get(key, key): value for key, value in handler(schema).items()}
         return {
             "anyOf": [number, {"type": "string", "maxLength": QUANTITY_LENGTH}],

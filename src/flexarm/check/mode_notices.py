@@ -261,9 +261,9 @@ def _strained_most(
     part = model.links[index]
     if not any(part.link.damping_ratios):
         return 0.0, ""
-    # A link with mass matrix M and mode shapes Phi of frequencies w has the stiffness matrix K = M
-    # Phi w^2 Phi' M. A damping ratio of 1/2 for all modes gives the damping matrix D = M Phi w Phi'
-    # M.
+    # A link with mass matrix M and mode shapes Phi of frequencies w has the stiffness matrix
+    # ``M Phi w^2 Phi' M``. A damping ratio of 1/2 for all modes gives the damping matrix
+    # ``M Phi w Phi' M``.
     try:
         speeds, modes = undamped(_ratio_damping(model, index, pose, 0.5), stiffness)
     except np.linalg.LinAlgError:  # a mode without strain has no ratio

@@ -25,8 +25,8 @@ PASSES, NOISE_CHANGE = 4, 0.05
 # Derivative of a reading, divided by the noise, above which a run counts as divergent.
 CONVERGED, DIVERGED = 0.1, 1e100
 
-# Prior knowledge of the fitted values Standard deviation of the logarithm of a number of the model
-# file: a factor of two, within which most values from catalogues, drawings and estimates are right.
+# Priors of the fitted values: standard deviation of the logarithm of a number of the model file: a
+# factor of two, within which most values from catalogues, drawings and estimates are right.
 PRIOR_DEVIATION = 0.7
 # Prior standard deviation of a number that is held at its initial value, relative to that value or
 # to 1.

@@ -247,8 +247,8 @@ TIP = ("tip.x", "tip.y", "tip.z")
 class Sensor:
     """A sensor that measures a quantity x of the arm, with gain, offset, delay and low-pass filter.
 
-    The reading is ``gain y(t) + offset`` in SI units. The filtered quantity y follows from ``lag y'
-    = x(t - delay) - y``, or from several such filters in series, see ``poles``.
+    The reading is ``gain y(t) + offset`` in SI units. The filtered quantity y follows from
+    ``lag y' = x(t - delay) - y``, or from several such filters in series, see ``poles``.
 
     Attributes
     ----------

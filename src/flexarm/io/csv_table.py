@@ -21,8 +21,8 @@ def read_rows(file: SideFile) -> Iterator[Row]:
     Parameters
     ----------
     file
-        UTF-8 text. Cells are separated by commas, or by semicolons if the first line has some and
-        no comma; empty lines and lines that start with ``#`` are left out.
+        UTF-8 text. Cells are separated by semicolons if the first line contains semicolons and no
+        comma, else by commas. Empty lines and lines that start with ``#`` are skipped.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def read_rows(file: SideFile) -> Iterator[Row]:
 
 
 def read_number(text: str) -> float:
-    """Return the finite decimal number in a text; NaN for other text, such as ``1_0``, ``inf``."""
+    """Return the finite decimal number in a text, or NaN for other text (``1_0``, ``inf``)."""
     try:
         number = float(text) if text.isascii() and "_" not in text else math.nan
     except ValueError:

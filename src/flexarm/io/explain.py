@@ -39,14 +39,14 @@ def explain(error: ValidationError, model: type[BaseModel], source: Source) -> l
     error
         Error that pydantic raised.
     model
-        Class against which the data were validated.
+        Pydantic class against which the data were validated.
     source
         The data, with the position of every key and value.
 
     Returns
     -------
     list of Diagnostic
-        Mistakes, without those at values for which `source` has a problem already.
+        Mistakes, except at values for which ``source`` already contains a diagnostic.
     """
     schema: Node = TypeAdapter(model).core_schema
     definitions = {node["ref"]: node for node in schema.get("definitions", ())}
@@ -65,7 +65,7 @@ def explain(error: ValidationError, model: type[BaseModel], source: Source) -> l
 def explain_data(
     error: ValidationError, model: type[BaseModel], data: dict[str, Any]
 ) -> list[Diagnostic]:
-    """Return one diagnostic per mistake in data made in Python, all at the position (1, 1)."""
+    """Return one diagnostic per mistake in data without a file, all at position (1, 1)."""
     return explain(error, model, Source(data, {}, {(): (1, 1)}, ()))
 
 
@@ -80,7 +80,7 @@ def _value_text(value: object) -> str:
 
 
 def _must_be_one_of(value: object, expected: Sequence[object]) -> str:
-    """Return text that lists the allowed words, and suggests the nearest to a wrong value."""
+    """Return text that lists the allowed words and suggests the one nearest to a wrong value."""
     if len(expected) == 1:
         text = f"must be {expected[0]!r}, got {_value_text(value)}"
     else:
@@ -111,7 +111,7 @@ def _fault_text(fault: "_Fault", value: object) -> str:
 
 
 def _distance(faults: Sequence["_Fault"]) -> tuple[int, int]:
-    """Return how badly data fit a branch of a union: numbers of unknown keys and of errors."""
+    """Return the numbers of unknown keys and of errors of data in one branch of a union."""
     return sum(fault.kind == "extra_forbidden" for fault in faults), len(faults)
 
 
@@ -123,7 +123,7 @@ def _length(node: Node) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    """A pydantic error, with the rest of its path below the current schema node."""
+    """A pydantic error with the part of its path that lies below the current schema node."""
 
     steps: Path  # part of the error's location that has not been followed yet
     kind: str
@@ -157,7 +157,8 @@ class _Explainer:
             else:
                 nested.setdefault(fault.steps[0], []).append(fault.inner())
         for fault in at_node:
-            # For pydantic, a list with only invalid items is too short; its reader sees the items.
+            # Pydantic reports a list with only invalid items as too short, although a reader sees
+            # items in it.
             if not (fault.kind == "too_short" and nested):
                 yield self._diagnostic(node, path, fault)
         for step, nested_faults in nested.items():
@@ -168,7 +169,7 @@ class _Explainer:
 
     def _bare(self, node: Node | tuple[Node, str]) -> Node:
         """Return the schema without wrappers, such as defaults, validators and references."""
-        inner: Node = node[0] if isinstance(node, tuple) else node  # a union may label its branches
+        inner: Node = node[0] if isinstance(node, tuple) else node  # union branches may have labels
         while True:
             if inner["type"] == "definition-ref":
                 inner = self.definitions[inner["schema_ref"]]
@@ -198,7 +199,7 @@ class _Explainer:
     def _is_here(self, node: Node, fault: _Fault) -> bool:
         if not fault.steps or node["type"] not in _CONTAINERS:
             return True
-        # An item missing from a fixed tuple is a fault of the tuple.
+        # An item that is missing from a fixed-length tuple is a mistake of the tuple itself.
         return node["type"] == "tuple" and fault.kind == "missing" and len(fault.steps) == 1
 
     def _key_diagnostics(
@@ -301,7 +302,7 @@ class _Explainer:
             yield Diagnostic(self.source.locate(path), path, self._all_branches(choices, path))
 
     def _has_type_of(self, choice: Node, faults: Sequence[_Fault], value: object) -> bool:
-        """Return whether data have a union branch's type and length; nested errors are ignored."""
+        """Return whether data have the type and length of a union branch, whatever their items."""
         kind = self._bare(choice)["type"]
         if kind == "literal" or any(f.kind in _REFUSALS and not f.steps for f in faults):
             return False

@@ -30,7 +30,8 @@ def read_mesh(content: bytes, name: str) -> Surface:
     Raises
     ------
     ModelError
-        If the file is of another kind, broken, too large, or without triangles; names the file.
+        If the file is of another kind, broken, too large, or without triangles. The message names
+        the file.
     """
     ending = name.rpartition(".")[2].lower()
     kinds = {"stl": _stl, "obj": _obj, "dae": _dae}
@@ -46,7 +47,7 @@ def read_mesh(content: bytes, name: str) -> Surface:
             raise ModelError(
                 f"the mesh has {len(faces):,} triangles, more than {MOST_TRIANGLES:,}. Decimate it."
             )
-        # false also for a coordinate that is not a number
+        # the comparison is false for NaN coordinates too
         if not (np.abs(points) < LARGEST_CORNER).all():
             raise ModelError(
                 f"the mesh has a corner that is not a number, or is beyond {LARGEST_CORNER:g}"

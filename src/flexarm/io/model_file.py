@@ -36,22 +36,22 @@ from flexarm.units import Unit
 
 _TAG = "tag:yaml.org,2002:"
 _PLAIN = re.compile(r"[A-Za-z_](?:[A-Za-z0-9_./ -]*[A-Za-z0-9_./-])?")
-# Words that are no text in YAML 1.2, or in YAML 1.1, which other readers still follow.
+# Words that YAML 1.2 does not read as text, or that readers of YAML 1.1 do not read as text.
 _RESERVED = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
 
 
 def emit(data: Mapping[str, Any] | BaseModel) -> str:
-    """Return plain data, or a part of an arm without keys that were not set, as YAML text.
+    """Return plain data, or the keys that were set in a part of an arm, as YAML text.
 
     Parameters
     ----------
     data
-        Mappings, lists, text, numbers, truth values and None.
+        Mappings, lists, text, numbers, booleans and None, or a pydantic object.
 
     Returns
     -------
     str
-        YAML in block style, except that lists without mappings are on one line or on wrapped lines.
+        YAML in block style; lists without mappings are in flow style, wrapped at the line width.
     """
     yaml, text = YAML(pure=True), StringIO()
     yaml.width = LINE_WIDTH
@@ -105,7 +105,7 @@ def load(path: str | Path, *, files: Sequence[str | Path] = ()) -> Arm:
     Parameters
     ----------
     path
-        A YAML or JSON file; files that it names lie in its folder or below.
+        A YAML or JSON file. Side files that it names must lie in its folder or below.
     files
         Further folders that may contain such files.
 
@@ -184,7 +184,7 @@ def loads(
 
 
 def parse(model: type[M], content: str | bytes, *, name: str, files: SideFiles) -> M:
-    """Read YAML text as an instance of any pydantic model; messages are in the style of `load`.
+    """Parse YAML text into a pydantic object, with error messages in the style of `load`.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def from_data(model: type[M], data: dict[str, Any], files: SideFiles | None = No
 
 
 def validated(arm: Arm) -> Arm:
-    """Validate an arm made in Python, since pydantic does not validate copies; return it.
+    """Return an arm after validation, since pydantic does not validate copies made in Python.
 
     Raises
     ------
@@ -258,7 +258,7 @@ def save(arm: Arm, path: str | Path, *, force: bool = False) -> None:
     arm
         The arm; `load` returns an equal arm.
     path
-        The file to write.  Files that the arm names are not copied: they must lie beside it.
+        The file to write. Side files that the arm names are not copied, and must lie beside it.
     force
         Whether to overwrite an existing file.
 
@@ -287,7 +287,7 @@ def write_text(path: Path, text: str, *, force: bool) -> None:
 
 
 def dumps(arm: BaseModel) -> str:
-    """Return an arm as the text of a model file, without keys that were not set.
+    """Return an arm as the text of a model file, with only the keys that were set.
 
     Parameters
     ----------
@@ -302,7 +302,7 @@ def dumps(arm: BaseModel) -> str:
     Raises
     ------
     ModelError
-        If a text in the arm has a character that a model file cannot hold.
+        If a text in the arm has a character that a model file cannot contain.
     """
     return emit(arm)
 
@@ -313,7 +313,7 @@ def _is_tag(field: FieldInfo) -> bool:
 
 
 def example_arm(name: str) -> Arm:
-    """Load one of the arms that come with flexarm.
+    """Load one of the example arms that come with flexarm.
 
     Parameters
     ----------
@@ -323,12 +323,12 @@ def example_arm(name: str) -> Arm:
     Returns
     -------
     Arm
-        The arm, as `flexarm.load` reads one.
+        The arm, as loaded from the example's model file.
 
     Raises
     ------
     ModelError
-        If there is no sample of that name.
+        If there is no example arm of that name.
     """
     return _load(sample_path(name))
 
@@ -337,12 +337,12 @@ _load = cache(load)
 
 
 def arm_path(name: str) -> Path:
-    """Return the path of the model file that a command names: a file, or else a sample.
+    """Return the path of the model file or example arm that a command's argument names.
 
     Raises
     ------
     ModelError
-        If there is no such file or sample; the message suggests the nearest name.
+        If there is no such file or example; the message suggests the nearest name.
     """
     path = require_path("name", name, ModelError)
     if os.path.exists(path) and not os.path.isdir(path):
@@ -366,10 +366,10 @@ def arm_path(name: str) -> Path:
 class Change:
     """A value for a key of a model file, such as ``links.forearm.section.EIy=900``."""
 
-    text: str  # text of the change
-    # Keys from the top of the file. Items of lists are numbers counted from 1; links, contacts and
-    # springs may be given by name. ``joints`` followed by a joint's name or number is the joint of
-    # a link.
+    text: str  # text of the change as the user wrote it
+    # Keys from the top level of the file to the value. List items have numbers from 1; links,
+    # contacts and springs may have their names instead. ``joints`` followed by a joint's name or
+    # number stands for the joint of a link.
     steps: tuple[str, ...]
     value: Any  # value as in a model file; None removes the key
 
@@ -380,7 +380,7 @@ def read_change(text: str) -> Change:
     Raises
     ------
     ModelError
-        If the text is not of this form.
+        If the text does not have the form ``KEY=VALUE``.
     """
     key, sign, value = text.partition("=")
     steps = _steps(key)
@@ -402,7 +402,7 @@ def read_change(text: str) -> Change:
 
 
 def with_changes(arm: Arm, changes: Sequence[Change], files: SideFiles) -> Arm:
-    """Return an arm with changes in this order, validated whole; it may name any of the files.
+    """Apply changes to an arm in order and return the validated arm, which may name ``files``.
 
     Raises
     ------
@@ -412,7 +412,7 @@ def with_changes(arm: Arm, changes: Sequence[Change], files: SideFiles) -> Arm:
     data = validated(arm).model_dump(exclude_unset=True, mode="json")
     for change in changes:
         if change.value is None:
-            read_value(arm, ".".join(change.steps))  # raises for a key that no file can have
+            read_value(arm, ".".join(change.steps))  # raises an error for an impossible key
         _apply(data, change)
     return from_data(Arm, data, files)
 
@@ -494,14 +494,14 @@ def change_arm(arm: Arm, values: Mapping[str, Any]) -> Arm:
     arm
         The arm, which is not changed.
     values
-        New values as in a model file, by key; None removes the key.  Links, contacts and springs
-        have their names or numbers from 1, and joints too: ``joints.elbow.drive.stiffness`` equals
-        ``links.2.joint.drive.stiffness``.
+        New values as in a model file, by key; None removes the key. Keys refer to links, contacts,
+        springs and joints by name or by number from 1: ``joints.elbow.drive.stiffness`` can be the
+        same as ``links.2.joint.drive.stiffness``.
 
     Returns
     -------
     Arm
-        The changed arm, validated whole.
+        A validated copy of the arm with the changes.
 
     Raises
     ------
@@ -520,7 +520,7 @@ def change_arm(arm: Arm, values: Mapping[str, Any]) -> Arm:
 
 
 def find_place(arm: Arm, key: str) -> tuple[str | int, ...]:
-    """Return the path of a key in a model file; a link's number and name give equal paths.
+    """Return the path of a key in a model file, equal for a link's number and its name.
 
     Raises
     ------
@@ -573,7 +573,7 @@ def unit_of(arm: Arm, key: str) -> str:
 
 
 def _units(annotations: Iterable[Any]) -> Iterator[str]:
-    """Yield the units within type annotations."""
+    """Yield the units (`Unit`) that type annotations contain."""
     for annotation in annotations:
         if isinstance(annotation, Unit):
             yield annotation.symbol

@@ -19,7 +19,7 @@ class _WithoutTitles(GenerateJsonSchema):
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON Schema of a model file; equal physical quantities share one definition."""
+    """Return the JSON Schema of a model file, with one shared definition per quantity."""
     document: dict[str, Any] = _with_short_names(
         Arm.model_json_schema(schema_generator=_WithoutTitles)
     )
@@ -43,9 +43,9 @@ def _with_short_names(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_shared_quantities(part: Any, quantities: dict[str, dict[str, Any]]) -> Any:
-    """Return a schema part in which quantities (number, bounds, unit) are references.
+    """Replace quantities (number with bounds and unit) in a part of a schema by references.
 
-    New quantities are added to `quantities`, by their text.
+    The definitions of new quantities are added to ``quantities``, keyed by their JSON text.
     """
     if isinstance(part, list):
         return [_with_shared_quantities(item, quantities) for item in part]
@@ -61,7 +61,7 @@ def _with_shared_quantities(part: Any, quantities: dict[str, dict[str, Any]]) ->
 
 
 def schema_text() -> str:
-    """Return the JSON Schema as the text of the file in the package, a line per definition."""
+    """Return the JSON Schema as text for the package's file, with one line per definition."""
     document = schema()
     definitions = document.pop("$defs").items()
     lines = ",\n".join(

@@ -41,7 +41,8 @@ _WORDS = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
-# Text in the parser's message, and the sentence for the user; the first matching text counts.
+# Pairs of a text in the YAML parser's message and the sentence for the user. The first pair whose
+# text occurs in the message is used.
 _SYNTAX = {
     "'\\t'": "a tab is not allowed here; indent with spaces",
     "mapping values are not allowed": "unexpected ':'; check the indentation and that each ':' "
@@ -70,7 +71,7 @@ class Diagnostic:
     """A mistake in a model file, with its position and path."""
 
     position: Position  # line and column from 1
-    path: Path  # key or item
+    path: Path  # keys and item indices that lead to the mistake
     message: str  # what is wrong and what to change
 
     def __str__(self) -> str:
@@ -90,7 +91,7 @@ class Source:
     def locate(self, path: Path) -> Position:
         """Return the position of the value at `path`, or of the nearest enclosing value.
 
-        A value of several lines has the position of its key.
+        The position of a value of several lines is that of its key.
         """
         while path not in self.values:
             path = path[:-1]
@@ -121,12 +122,12 @@ def read(content: str | bytes, name: str) -> Source:
     Returns
     -------
     Source
-        Data, positions, and the problems after which the rest could still be read.
+        Data, positions, and diagnostics of all mistakes that do not prevent reading the rest.
 
     Raises
     ------
     ModelError
-        If the text is too large, not UTF-8, not YAML, or not one mapping.
+        If the text is too large, not UTF-8, not YAML, or not a single mapping.
     """
     reader = _Reader(_events(content))
     try:
@@ -137,7 +138,7 @@ def read(content: str | bytes, name: str) -> Source:
 
 
 def report(name: str, problems: Iterable[Diagnostic]) -> str:
-    """Return problems as lines ``file:line:column: path: message``, sorted by position."""
+    """Return diagnostics as lines ``file:line:column: path: message``, sorted by position."""
     sorted_problems = sorted(problems, key=lambda problem: problem.position)
     lines = list(dict.fromkeys(
         f"{name}:{diagnostic.position[0]}:{diagnostic.position[1]}: "
@@ -210,12 +211,12 @@ def _events(content: str | bytes) -> Iterator[Event]:
         for event in YAML(typ="safe", pure=True).parse(text):
             yield event
     except MarkedYAMLError as error:
-        # A quote that is never closed is noticed at the end of the text: its start is reported.
+        # The parser notices an unclosed quote only at the end of the text; its start is reported.
         is_unclosed = any(clue in str(error.problem) for clue in ("expected ':'", "end of stream"))
         quote_position = _mark(error.context_mark if is_unclosed else error.problem_mark)
         raise _Fatal(quote_position, _sentence(error)) from None
     except (YAMLError, ValueError, OverflowError):
-        # ValueError, OverflowError: escapes such as "\UFFFFFFFF" that are no character.
+        # ValueError, OverflowError: raised for escapes that are no character, such as "\UFFFFFFFF".
         position = _mark(event.end_mark if event else None)
         raise _Fatal(
             position, "the text is not valid YAML after this place. Check quotes and ''."
@@ -237,7 +238,7 @@ def _sentence(error: MarkedYAMLError) -> str:
 
 
 def _value(event: ScalarEvent) -> tuple[Any, str]:
-    """Return the value of a YAML scalar by the core schema, and its error message or ''."""
+    """Return a YAML scalar's value by the core schema, and an error message or ''."""
     text: str = event.value
     if event.style:  # quoted or block text
         character = find_unprintable(text)
@@ -257,7 +258,7 @@ def _value(event: ScalarEvent) -> tuple[Any, str]:
 
 
 class _Fatal(Exception):
-    """Error for a problem after which the rest of the text cannot be read."""
+    """Error for a mistake that prevents reading the rest of the text."""
 
     def __init__(self, position: Position, message: str, path: Path = ()) -> None:
         super().__init__(message)
@@ -266,7 +267,7 @@ class _Fatal(Exception):
 
 @dataclass(slots=True)
 class _Reader:
-    """Builder of plain data from YAML parser events; it records positions and problems."""
+    """Builder of plain data from YAML parser events, with positions and diagnostics."""
 
     events: Iterator[Event]
     keys: dict[Path, Position] = field(default_factory=dict)
@@ -305,7 +306,7 @@ class _Reader:
         elif isinstance(event, ScalarEvent):
             value, problem = _value(event)
             if not event.value and not event.style:
-                # The parser finds an empty value where the next thing starts.
+                # The parser puts an empty value at the start of the next token.
                 position = self.keys.get(path, position)
         elif len(path) == MOST_LEVELS:
             raise _Fatal(
@@ -330,7 +331,7 @@ class _Reader:
         return value
 
     def _key(self, event: Event, above: Path) -> str:
-        """Return a mapping key's text; record its position and report problems."""
+        """Return a mapping key's text; record its position and its mistakes."""
         position = _mark(event.start_mark)
         if isinstance(event, AliasEvent):
             raise _Fatal(position, "an alias (*) is not allowed as a key. Write the key out.")

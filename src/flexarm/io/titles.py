@@ -3,14 +3,15 @@
 import re
 import unicodedata
 
-# All but printable ASCII without * / \ ?, which can end comments, continue lines or form trigraphs.
+# All characters except printable ASCII, and * / \ ?, which can end comments, continue lines or form
+# trigraphs in C.
 _OTHERS = re.compile(r"[^ !-)+-.0->@-[\]-~]+")
 
 
 def plain_title(text: str) -> str:
     """Return a text as one line of ASCII without comment delimiters or backslashes.
 
-    Accents are dropped; every run of other characters becomes an underscore.
+    Accents are removed. Each sequence of other unsuitable characters becomes one underscore.
     """
     letters = unicodedata.normalize("NFKD", text)
     base_letters = "".join(c for c in letters if not unicodedata.combining(c))

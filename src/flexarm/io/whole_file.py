@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def require_writable(path: str | Path, *, force: bool) -> None:
-    """Raise an error if a file cannot be written, before its contents are computed.
+    """Raise an error in advance if a file cannot be written.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def require_writable(path: str | Path, *, force: bool) -> None:
 
 
 def require_folder(folder: Path) -> None:
-    """Raise an error if a folder cannot be created or written to, before its files are computed.
+    """Raise an error in advance if a folder cannot be created or written to.
 
     Raises
     ------
@@ -122,8 +122,8 @@ def replace_file(path: Path, data: bytes) -> None:
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """Yield a path to write; afterwards it replaces the file, unless there was an error."""
-    target = Path(os.path.realpath(path))  # a link stays a link
+    """Yield a temporary path, whose file replaces ``path`` unless an error was raised."""
+    target = Path(os.path.realpath(path))  # a symbolic link is kept
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
         yield temporary

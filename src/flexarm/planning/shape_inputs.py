@@ -410,8 +410,8 @@ class ShapedInputs(Summarised):
 
         Notes
         -----
-        The tip's position over time t is fitted, by least squares, by a constant and by ``exp(s
-        t)`` for the arm's eigenvalues s; the remainder is listed separately.
+        The tip's position over time t is fitted, by least squares, by a constant and by
+        ``exp(s t)`` for the arm's eigenvalues s; the remainder is listed separately.
         """
         run, at_end = self.runs[1], self.vibrations[-1]
         t, tip = (x[run.t >= self.end - 1e-9] for x in (run.t, run.tip))

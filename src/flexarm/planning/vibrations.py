@@ -103,8 +103,8 @@ def vibrations(
     ``F(s) r`` at eigenvalue s. F is ``push (k + d s)`` for a servo with stiffness k, damping d and
     force direction ``push``, or ``push k`` if the target jumps. For a prescribed coordinate with
     unit vector e, F is ``-(M s^2 + D s + K) e`` with mass, damping and stiffness matrices M, D and
-    K. After a unit step of r, a mode of shape x has the amplitude ``2 x x^T F / (s x^T (2 s M + D)
-    x)``, which is exact for symmetric matrices.
+    K. After a unit step of r, a mode of shape x has the amplitude
+    ``2 x x^T F / (s x^T (2 s M + D) x)``, which is exact for symmetric matrices.
     """
     model = tangent.model
     equilibrium = settle_down(tangent, at, {})

@@ -17,17 +17,17 @@ from flexarm.units import quantity
 
 
 def mass_along(body: Inertia, rod: Inertia, length: float) -> float:
-    """Return the part of a link's mass that is distributed evenly along its beam [kg].
+    """Return the mass [kg] that a link has evenly distributed along its beam.
 
-    Point masses at root and tip and an even line mass between are determined by the body's mass
-    and its first and second moments along the beam.
+    The link is replaced by point masses at the beam's root and tip and an even line mass between
+    them, with the link's mass and its first and second moments along the beam.
 
     Parameters
     ----------
     body
-        Inertia of the link in the frame at the beam's root, x along the beam.
+        Inertia of the link in the frame at the beam's root, whose x axis is along the beam.
     rod
-        Inertia of a beam of 1 kg in the same frame.
+        Inertia of a beam of 1 kg in the frame at the beam's root.
     length
         Length of the beam [m].
     """
@@ -40,10 +40,10 @@ def mass_along(body: Inertia, rod: Inertia, length: float) -> float:
 
 
 def mass_between(body: Inertia, length: float) -> float:
-    """Return the mass [kg] of the uniform rod whose integral of x (length - x) dm is a body's.
+    """Return the mass [kg] of a uniform rod with a body's integral of x (length - x) dm.
 
     Masses at the beam's ends do not contribute to the integral. The result is negative if masses
-    behind the root or beyond the tip outweigh the masses between.
+    behind the root or beyond the tip dominate the integral.
     """
     moments = _axial_moments(body)
     return float(moments[0, 1] * length - moments[1, 1]) * 6 / length**2
@@ -52,10 +52,10 @@ def mass_between(body: Inertia, length: float) -> float:
 def mass_that_fits(body: Inertia, rod: Inertia) -> float:
     """Return the mass of the heaviest rod [kg] that can be removed from a physical inertia.
 
-    ``rod`` has the inertia of the rod per kilogram.
+    ``rod`` is the inertia of the rod per kilogram.
     """
     bounds = [largest_share(_spatial(body), _spatial(rod))]
-    if np.linalg.eigvalsh(_axial_moments(body))[0] >= 0:  # negative of inertias that no body has
+    if np.linalg.eigvalsh(_axial_moments(body))[0] >= 0:  # negative for impossible inertias
         bounds.append(largest_share(_axial_moments(body), _axial_moments(rod)))
     return min(bounds)
 
@@ -63,13 +63,13 @@ def mass_that_fits(body: Inertia, rod: Inertia) -> float:
 def split_at_ends(body: Inertia, length: float) -> tuple[Inertia, Inertia]:
     """Split a body into a body for the beam's root and a body for its tip.
 
-    Both together have the body's mass, centre and inertia. Along the beam, their centres are as
-    near to the two ends as mass, centre and inertia allow.
+    The two bodies together have the mass, centre of mass and inertia of the original body. Along
+    the beam, their centres of mass are as near to the two ends as these conditions allow.
 
     Parameters
     ----------
     body
-        Inertia of the body in the frame at the beam's root, x along the beam.
+        Inertia of the body in the frame at the beam's root, whose x axis is along the beam.
     length
         Length of the beam [m].
     """
@@ -78,11 +78,12 @@ def split_at_ends(body: Inertia, length: float) -> tuple[Inertia, Inertia]:
     half_length, x = length / 2, float(body.centre[0])
     central = _central(body)
     covariance = np.eye(3) * np.trace(central) / 2 - central  # integral of r r^T about the centre
-    # Mean square distance from the body's centre to those of the parts; at the ends it is `room`.
+    # Mean square distance between the body's centre of mass and the centres of the two new bodies;
+    # ``room`` is its value for centres at the beam's ends.
     room = half_length**2 - (x - half_length) ** 2
     distance, direction, second_moment = 0.0, np.array([1.0, 0.0, 0.0]), np.zeros((3, 3))
     if min(room, covariance[0, 0] / body.mass) > ACCUMULATED * length**2:
-        direction = covariance[0] / covariance[0, 0]  # line along which the two centres lie
+        direction = covariance[0] / covariance[0, 0]  # line through both centres of mass
         second_moment = body.mass * (
             np.eye(3) * (direction @ direction) - np.outer(direction, direction)
         )
@@ -110,7 +111,7 @@ def distance_to_ends(root: Inertia, tip: Inertia, length: float) -> float:
 
 
 def largest_share(matrix: Array, part: Array) -> float:
-    """Return the largest factor c for which ``matrix - c * taken`` is positive semidefinite."""
+    """Return the largest factor c for which ``matrix - c * part`` is positive semidefinite."""
     values, axes = np.linalg.eigh(matrix)
     nonzero = values > ACCUMULATED * values[-1]
     null_axes = axes[:, ~nonzero]
@@ -155,8 +156,8 @@ def _axial_moments(body: Inertia) -> Array:
     return np.array([[body.mass, body.first[0]], [body.first[0], second]])
 
 
-# Names of a URDF's links, and their masses [kg] by part of the arm: ``base``; ``rigid`` links;
-# ``root``, ``beam`` and ``tip`` of a flexible link; and ``urdf``, the mass in the URDF.
+# Name of a URDF's link, and its mass [kg] by its place in the arm: ``base``, ``rigid`` link, or
+# ``root``, ``beam`` and ``tip`` of a flexible link. ``urdf`` is the mass that the URDF states.
 MassShare = tuple[tuple[str, ...], dict[str, float]]
 COLUMNS = {"urdf": "URDF", "base": "base", "rigid": "rigid", "root": "root", "beam": "beam",
            "tip": "tip"}  # fmt: skip
@@ -190,19 +191,20 @@ def beam_of(segment: Segment, keys: dict[str, Any]) -> "Beam":
     segment
         The link as read from a URDF.
     keys
-        Keys of the link in the side file: ``section``; ``from`` and ``to`` [m], the beam's ends in
-        the link's frame (default: the link's origin and the next joint); ``up``, the direction of
-        the section's z axis; ``inertia``: ``urdf`` (mass, centre and inertia stay the URDF's) or
-        ``section`` (the section's mass replaces the link's own); ``tip_share``.
+        Keys of the link in the side file. ``section`` is the beam's section. ``from`` and ``to``
+        [m] are the beam's ends in the link's frame (default: the link's origin and the next joint).
+        ``up`` is the direction of the section's z axis. ``inertia`` is ``urdf`` (mass, centre of
+        mass and inertia are those of the URDF) or ``section`` (the section's mass replaces the
+        link's own). ``tip_share`` is the tip's fraction of the mass off the beam.
 
     Notes
     -----
-    Links that fixed joints attach at the beam's end or beyond it are added to its tip, links
-    behind its root to the root. From the link itself and all other attached links, the beam takes
-    the section's mass, or if the section has none, the mass that is spread evenly along it
-    (`mass_along`), with the link's radius of gyration about the beam, and across it the radii of
-    the section's shape, if it has one. The remaining mass is split between root and tip by
-    `split_at_ends`, or by ``tip_share``.
+    Links that fixed joints attach at the beam's end or beyond it are added to its tip, links behind
+    its root to its root. The mass of the link itself and of all other attached links is divided.
+    The beam gets the section's mass or, if the section has no mass, the mass that is evenly
+    distributed along the beam (`mass_along`). The beam's radius of gyration about its axis is the
+    link's; its radii across the axis are those of the section's shape, if there is one. The
+    remaining mass is split between root and tip by `split_at_ends`, or by ``tip_share``.
     """
     start = _point(keys, "from", np.zeros(3))
     axis = _point(keys, "to", segment.end.position) - start
@@ -258,7 +260,8 @@ def _beam_and_rest(
 ) -> tuple[dict[str, Any], Inertia, Inertia]:
     """Return a section with mass, the inertia of its beam, and the inertia of the remaining mass.
 
-    The first of the bodies is the link's own. All inertias are in the frame at the beam's root.
+    The first of the given bodies is the link itself. All inertias are in the frame at the beam's
+    root.
     """
     source, section = keys.get("inertia"), dict(keys["section"])
     if source not in (None, "urdf", "section"):
@@ -284,17 +287,18 @@ def _beam_and_rest(
             "mass, centre and inertia. Leave the section's mass out to use that much. To use "
             "the section's mass instead of the URDF's, write 'inertia: section'."
         )
-    # The rounding of a beam with all of the mass.
+    # If the beam has the whole mass, the remainder consists of rounding errors.
     if abs(remainder.mass) <= ACCUMULATED * body.mass:
         remainder = Inertia(0.0, np.zeros(3), remainder.second)
     return section, beam, remainder
 
 
 def _attached_ends(segment: Segment, pose: Pose, length: float) -> dict[str, str]:
-    """Return ``root`` or ``tip`` by link name, for links that are attached to an end of the beam.
+    """Return ``root`` or ``tip`` by name of each link that is attached to an end of the beam.
 
-    Such links are fixed behind the root, at the tip or beyond it, or to another such link. A link
-    fixed at the root may be the inertia of the beam itself, and is left out.
+    Links fixed behind the root, at the tip or beyond it, or to such a link, count as attached to
+    that end. A link fixed exactly at the root is omitted, since it may represent the inertia of the
+    beam itself.
     """
     members, ends = segment.members, dict[str, str]()
     for member in members[1:]:
@@ -312,7 +316,7 @@ def _attached_ends(segment: Segment, pose: Pose, length: float) -> dict[str, str
 def _split(remainder: Inertia, length: float, share: Any) -> tuple[Inertia, Inertia]:
     """Divide the mass off the beam into bodies at its root and at its tip.
 
-    ``share`` is the tip's fraction of this mass; None leaves the choice to `split_at_ends`.
+    ``share`` is the tip's fraction of this mass; if None, `split_at_ends` determines it.
     """
     if share is None:
         return split_at_ends(remainder, length)
@@ -422,7 +426,7 @@ def _inertia(section: Section, length: float) -> Inertia:
 
 
 def _pieces(section: Section, length: float) -> list[tuple[float, Array]]:
-    """Return stations [m], each with four values: mass and rotary inertias per length.
+    """Return pairs of a station [m] and four values: mass and rotary inertias per length.
 
     Between stations the values are linear.
     """
@@ -449,6 +453,6 @@ class Beam:
     section: dict[str, Any]  # keys of the model file
     root: Inertia  # body at the root, in the link's frame
     tip: Inertia  # body at the tip, in the link's frame
-    # Masses of the link and of all links fixed to it, by part of the arm.
+    # Masses of the link and of all links fixed to it, by their place in the arm.
     shares: tuple[MassShare, ...]
     notes: tuple[str, ...]

@@ -48,7 +48,7 @@ from flexarm.units import quantity
 def picture(
     robot: Robot, segment: Segment, root: Pose, urdf: Path, reasons: dict[str, list[str]]
 ) -> bytes | None:
-    """Return the mesh of a segment's links as an STL [m], in the frame ``root``; None if empty.
+    """Return the mesh of a segment's links as STL bytes [m] in frame ``root``; None if empty.
 
     The visual geometries of a link are used, or its collision geometries if a visual geometry is
     unreadable. Names of links with unreadable geometries are added to ``reasons``.
@@ -150,18 +150,19 @@ def import_urdf(
     path
         The URDF, with xacro already expanded.
     flex
-        Side file that makes links and joints flexible, by their names; if None, all are rigid.
+        Side file that makes links and joints flexible, by their names; if None, all links and
+        joints are rigid.
     tip
         Name of the link at the end of the only branch that moves; None if all joints move.
     meshes
-        Folder, beside the model file to be written, for mesh files of the links. The arm has the
-        contents of these files (`flexarm.arm.side_files.parts_beside`); no meshes if None.
+        Folder for the links' mesh files, beside the model file that will be written; no meshes if
+        None. The arm already contains these files' data (`flexarm.arm.side_files.parts_beside`).
 
     Returns
     -------
     arm, notes
-        The arm, and lines on links merged, joints frozen, names changed, values guessed, and the
-        division of each link's mass.
+        The arm, and lines of text on merged links, frozen joints, changed names, guessed values,
+        and the division of each link's mass.
 
     Raises
     ------
@@ -295,7 +296,7 @@ class _Draft:
         return self.beams[k].pose if k in self.beams else IDENTITY
 
     def arm(self, source: str, path: Path) -> Arm:
-        """Return the validated arm; errors have the position in the side file."""
+        """Return the validated arm; error messages refer to positions in the side file."""
         data = self._data()
         try:
             files = files_beside(path.parent)
@@ -339,7 +340,7 @@ class _Draft:
         return data | {"links": links}
 
     def _end(self, index: int) -> tuple[Pose, Inertia]:
-        """Return a segment's end in its link's tip frame, and the body at its beam's tip there."""
+        """Return a segment's end and the body at its beam's tip, both in its link's tip frame."""
         segment, beam = self.chain.segments[index], self.beams.get(index)
         if beam is None:
             return segment.end, NO_INERTIA
@@ -347,10 +348,10 @@ class _Draft:
         return tip.inverse() @ segment.end, beam.tip.moved(segment.end.inverse())
 
     def _mount(self, k: int) -> tuple[dict[str, Any], Pose, Inertia]:
-        """Return the keys that place a joint on its parent, its pose there, and a body there.
+        """Return the keys that place a joint on its parent, its pose, and a body at the joint.
 
-        The body is that at the tip of the parent's beam, on the joint that ends the beam; joints
-        along the beam are on its nearest section.
+        The joint at the end of the parent's beam gets the body at the beam's tip. Joints along the
+        beam are attached to the nearest section.
         """
         index, name = self.chain.carrier(k), self.chain.joints[k].name
         segment, beam = self.chain.segments[index], self.beams.get(index)
@@ -408,7 +409,7 @@ class _Draft:
         return keys
 
     def _start(self, joint: UrdfJoint) -> tuple[float, str] | None:
-        """Return the name and start position of a joint whose limits exclude 0; else None."""
+        """Return the initial position, with a reason, of a joint whose limits exclude 0."""
         side_keys = self.side.data.get("joints", {}).get(joint.name, {})
         start, side_limits = side_keys.get("start", {}), side_keys.get("limits", {})
         is_given = not isinstance(start, dict) or "position" in start or "motion" in side_keys

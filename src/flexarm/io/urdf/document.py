@@ -77,7 +77,7 @@ def _parse(content: bytes) -> ET.Element:
             "it as UTF-8."
         )
     try:
-        root = ET.fromstring(text)  # as UTF-8, whatever encoding the file declares
+        root = ET.fromstring(text)  # text is UTF-8, whatever encoding the file declares
     except ET.ParseError as error:
         raise ModelError(f"the file is not XML: {error}") from None
     for element in root.iter():
@@ -213,7 +213,7 @@ def _inertia(element: ET.Element | None, mass: float, label: str) -> Array:
 
 
 def _no_body(matrix: Array) -> str:
-    """Return why no body can have an inertia matrix; empty if a body can."""
+    """Return the reason why an inertia matrix is impossible; empty if it is possible."""
     smallest, middle, largest = np.linalg.eigvalsh(matrix).tolist()
     if largest <= (smallest + middle) * (1 + INERTIA_DIGITS):
         return ""
@@ -254,7 +254,7 @@ def _axis(element: ET.Element, label: str) -> tuple[float, float, float]:
 
 
 def _limits(element: ET.Element | None, urdf_type: str, label: str) -> dict[str, float]:
-    """Return joint limits by model-file key; limits that mean no limit are left out."""
+    """Return joint limits by model-file key, without limits that mean unlimited."""
     if element is None or urdf_type == "fixed":
         return {}
     names = {"lower": "lower", "upper": "upper", "velocity": "speed", "effort": "effort"}
@@ -350,15 +350,15 @@ class UrdfLink:
     name: str
     body: Inertia
     looks: tuple["Geometry", ...] = ()
-    no_body: str = ""  # reason why no body can have its inertia, else empty
+    no_body: str = ""  # reason why the inertia is impossible, or empty
 
 
 @dataclass(frozen=True)
 class Geometry:
     """A geometry of a link: its role (visual or collision), kind, pose and size.
 
-    ``sizes`` are the scales of a mesh, or sides, radius and length [m]; ``wrong`` is the reason
-    why the geometry is invalid, else empty.
+    ``sizes`` contains the scale factors of a mesh, or the sides, radius or length [m] of a solid.
+    ``wrong`` is the reason why the geometry is invalid, or empty.
     """
 
     role: str
@@ -384,7 +384,7 @@ class UrdfJoint:
     # Limits and friction, by their keys in a model file.
     limits: dict[str, float]
     friction: dict[str, float]
-    mimic: bool  # whether it follows another joint
+    mimic: bool  # whether the joint follows another joint
 
     @property
     def pose(self) -> Pose:
@@ -407,7 +407,7 @@ class Robot:
 
     @cached_property
     def above(self) -> dict[str, UrdfJoint]:
-        """Joint that carries a link, by the name of the link; the root link has no joint."""
+        """Joint that carries each link, by the name of the link; the root link has no joint."""
         return {joint.child: joint for joint in self.joints.values()}
 
     @cached_property
@@ -450,7 +450,7 @@ ONE_AXIS = ("revolute", "continuous", "prismatic")
 
 
 def chain_of(robot: Robot, tip: str | None) -> "Chain":
-    """Return the moving joints of a robot, or those from its root to a link.
+    """Return all moving joints of a robot, or only those from its root to a link.
 
     Parameters
     ----------
@@ -463,7 +463,7 @@ def chain_of(robot: Robot, tip: str | None) -> "Chain":
     Raises
     ------
     ModelError
-        If there is no such link, or a joint is of a kind that an arm cannot have.
+        If the robot has no link ``tip``, or if a joint is of a kind that an arm cannot have.
     """
     ends = robot.ends()
     if not ends:
@@ -489,7 +489,7 @@ def chain_of(robot: Robot, tip: str | None) -> "Chain":
 
 
 def _outwards(robot: Robot, path: list[UrdfJoint], chosen: set[str]) -> list[UrdfJoint]:
-    """Return the chosen joints, carriers first; of a link's joints that of the path is last."""
+    """Return the chosen joints from the root outwards; on each link, the path's joint is last."""
     towards, result = {joint.name for joint in path}, list[UrdfJoint]()
     pending = [*robot.carried[robot.root]]
     pending.sort(key=lambda joint: joint.name not in towards)
@@ -525,7 +525,7 @@ def _require_single_axis(joint: UrdfJoint) -> None:
 
 
 def _segment(robot: Robot, start: str, path: list[UrdfJoint], moving: list[UrdfJoint]) -> "Segment":
-    """Return as one segment a link and the links fixed to it, up to the next moving joints."""
+    """Return the segment of a link: it and all links fixed to it up to the next moving joints."""
     order = {joint.name: k for k, joint in enumerate(moving)}
     end, frozen, exits = IDENTITY, list[str](), dict[str, Pose]()
     members: list[SegmentMember] = []
@@ -601,9 +601,9 @@ class Segment:
 
     name: str  # name of the link on the moving joint, whose frame is the segment's frame
     end: Pose  # frame of the next joint, or of the tip, in the segment's frame
-    # Links of the segment: its own first, carriers before carried links.
+    # Links of the segment: first the link on the moving joint, then each link after its carrier.
     members: tuple[SegmentMember, ...]
-    frozen: tuple[str, ...]  # names of joints that branch off and do not move
+    frozen: tuple[str, ...]  # names of joints off the path, which do not move
     exits: dict[str, Pose]  # frames of the moving joints on the segment, by their names
 
     @property
@@ -619,7 +619,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Chain:
-    """Moving joints, carriers first, with the segment on each; the first segment is the base."""
+    """Moving joints from the base outwards, with their segments; the first segment is the base."""
 
     tip: str
     joints: tuple[UrdfJoint, ...]
