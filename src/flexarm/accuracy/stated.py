@@ -161,7 +161,7 @@ class RunErrors:
         part of the error of the shapes if this is computed), ``section`` (shear, rotary inertia),
         ``strain``.
     why
-        Why the error of the shapes is unknown; empty if it is known.
+        Reason why the error of the shapes is unknown; empty if the error is known.
     cause
         Reason why the error of the model is unknown, or way to reduce the error.
     compared
@@ -293,7 +293,7 @@ def run_errors(
         Function that compares the motion with motions of richer arms. If None, the errors are
         estimated.
     why
-        Why the errors of model and shapes cannot be estimated; empty if they can.
+        Reason why the errors of model and shapes cannot be estimated; empty if they can be.
     """
     tips = {part.name: tip_deflection(model, part, motion.q) for part in flexible_links(model)}
     ranges = {name: float(np.ptp(tip, axis=0).max()) for name, tip in tips.items()}

@@ -269,7 +269,7 @@ def _key(*parts: bytes) -> str:
 def _settings(level: Level, width: int) -> bytes:
     """Return the part of a cache key for processor, versions, optimisation level and lanes."""
     if not isinstance(width, int) or width < 1 or width & (width - 1):
-        # LLVM would pad another number of lanes.
+        # LLVM pads vectors whose number of lanes is no power of 2.
         raise FlexarmError(
             f"width: must be a number of SIMD lanes that is a power of two, got {width!r}"
         )

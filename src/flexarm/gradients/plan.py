@@ -21,7 +21,7 @@ class StepSequence:
     Attributes
     ----------
     ends
-        Step boundaries [s], sample times included.
+        Step boundaries [s], which include the sample times.
     times
         Sample times [s], with start and end of the phase.
     discrete

@@ -31,14 +31,14 @@ class RateFunctions:
     event_functions: tuple[EventFunction, ...] = ()  # event functions of state-dependent events
 
     def member(self, name: str, formulation: Formulation, others: Others) -> BoundKernel:
-        """Return the compiled function of a given name, with numbers of the arm as inputs.
+        """Return the compiled function of a given name, with parameters of the arm as inputs.
 
         ``rates`` computes accelerations and rates of further states (a, dx), ``matrices`` mass,
         stiffness and damping (M, K, D), ``event_values`` the event functions. The prefix
         ``pulled `` computes the product of a row vector ``weight`` with the Jacobian by state,
-        inputs and numbers; the prefix ``pushed `` the directional derivative along tangents of
-        state, inputs and numbers. ``others`` returns further arms for which the compiled code must
-        be valid.
+        inputs and parameters; the prefix ``pushed `` computes the directional derivative along
+        tangents of state, inputs and parameters. ``others`` returns further arms for which the
+        compiled code must be valid.
         """
         how, _, kind = name.rpartition(" ")
         trace = {
@@ -73,7 +73,7 @@ class RateFunctions:
         return actuators if self.law is None else replace(actuators, servos=())
 
     def _trace(self, formulation: Formulation) -> ca.Function:
-        """Return the symbolic rates (a, dx), with numbers of servos and drive trains as symbols."""
+        """Return the symbolic rates (a, dx), with servo and drive-train parameters as symbols."""
         return self._picked(formulation, self._actuators(formulation), ("a", "dx"))
 
     def _event_values(self, formulation: Formulation) -> ca.Function:
@@ -119,8 +119,8 @@ def pushed(
 ) -> ca.Function:
     """Return a function of the directional derivative of all results, as one vector.
 
-    ``along`` lists the inputs of each tangent by the tangent's name.  With ``values``, the results
-    themselves are returned too.
+    ``along`` lists, by the name of each tangent, the inputs that the tangent belongs to.  With
+    ``values``, the function returns the results too.
     """
     symbols, result = _taken_apart(function)
     by = {

@@ -251,8 +251,8 @@ class RecordedTrajectory:
     def event_value(self, sample: int, event: int) -> tuple[float, Array, Array]:
         """Return the value of an event function and its derivatives by the state and by parameters.
 
-        ``sample`` is 0 for the first sample or -1 for the last; the numbers are the inputs of the
-        compiled function ``pulled event_values``.
+        ``sample`` is 0 for the first sample or -1 for the last; the parameters are those inputs of
+        the compiled function ``pulled event_values`` that depend on the arm.
         """
         _, buffers = self._at(sample)
         place = list(event_functions_by_index(self.model)).index(event)
@@ -340,7 +340,7 @@ class RecordedTrajectory:
         return member.table_address, table
 
     def along(self, name: str) -> Array:
-        """Return derivatives of a compiled function's constants by parameters, (constants, k)."""
+        """Return derivatives of a function's constant inputs by parameters, (constants, k)."""
         if "matrices" in name and not len(self.plan.renewed):
             return np.zeros((0, len(self.nearby)))
         if self.like is not None:

@@ -41,7 +41,7 @@ class Share:
     # Power dissipated in addition to that of the arm's own equations [W], by loss channel.
     taken: dict[str, Expr] = field(default_factory=dict)
     rates: list[Expr] = field(default_factory=list)  # rates of the states
-    stored: Scalar = 0.0  # energy in states [J]
+    stored: Scalar = 0.0  # energy stored in the elements [J]
     # Force [N], then torque about the world's origin [N m], of ties on the arm, (6,).
     outer: Scalar = 0.0
 

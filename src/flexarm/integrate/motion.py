@@ -18,7 +18,7 @@ from flexarm.model import Model
 class MotionFunctions:
     """Equations of motion with control law and actuators, compiled, and compiled derivatives."""
 
-    equation: Equation  # the formulation
+    equation: Equation  # equation of motion of the arm
     # A function (t, q, v) to u that is part of the equations, or None.
     law: ca.Function | None = None
     actuators: Actuators = NO_ACTUATORS  # servos, brakes and event functions in the equations

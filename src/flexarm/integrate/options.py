@@ -54,7 +54,7 @@ class Option:
     """Declaration of an option of a run, attached to a field of `RunOptions`."""
 
     help: str  # description in one line
-    more: str = ""  # further sentences for the reference
+    more: str = ""  # further sentences for docs and docstrings
     # Unit (1 for a ratio) and bounds of a number; a number with the lower bound 0 must be above 0.
     unit: str = ""
     bounds: tuple[float, float] = (0.0, math.inf)

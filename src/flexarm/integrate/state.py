@@ -246,7 +246,7 @@ class StepLimits:
     """Tolerance per step, and bounds of the step size."""
 
     tolerance: float  # per step
-    first: float  # the first trial step, or the equal step [s]
+    first: float  # first trial step, or constant step of a fixed-step method [s]
     largest: float = math.inf  # bound of the step [s]
 
 

@@ -17,7 +17,7 @@ from flexarm.loops.sums import copy
 WORKS = 4  # works of inputs, of wrenches and of prescribed coordinates, and dissipated energy
 IMPULSES = 6  # components of impulse and angular impulse of outer forces
 PRESCRIBED = 2  # index, among the work integrals, of the work of prescribed coordinates
-PIECE = 9  # numbers in a row of flexarm.model.profiles.pieces
+PIECE = 9  # columns of flexarm.model.profiles.pieces
 
 
 @dataclass
@@ -51,7 +51,7 @@ class System(Record):
     power: Array
     dx: Array
     coordinates: Ints  # indices of the prescribed coordinates
-    pieces: Array  # pieces of all channels, PIECE numbers each
+    pieces: Array  # pieces of all channels, one row of PIECE numbers each
     first: Ints  # index of the first piece of each channel, then the number of pieces
     current: Ints  # index of the piece of each channel that is valid now
     evaluations: int  # calls of the equations so far

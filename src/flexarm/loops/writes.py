@@ -30,7 +30,7 @@ class _Writes:
 
 
 class KernelReader:
-    """Analysis of the writes and calls of kernels; every kernel's writes are found once."""
+    """Analysis of the writes and calls of kernels; each kernel is analysed once."""
 
     def __init__(self, bound: Mapping[str, LoopSource | str]) -> None:
         self.bound = bound

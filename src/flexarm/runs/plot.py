@@ -42,8 +42,8 @@ def fill_in(run: RunData) -> RunData:
     """Return a run with samples added by interpolation, so that straight lines draw it.
 
     Coordinates and rates are cubic Hermite interpolants, from which the tip is computed; inputs,
-    energies and work integrals are interpolated linearly; losses by name are left out. A run whose
-    samples do not resolve its vibrations is returned unchanged.
+    energies and work integrals are interpolated linearly; the losses of single drive-train elements
+    are left out. A run whose samples do not resolve its vibrations is returned unchanged.
     """
     curves = curves_of(run.model, run.q[0])
     values, curvatures = run.q @ curves.rows.T, np.abs(np.diff(run.v @ curves.rows.T, axis=0))

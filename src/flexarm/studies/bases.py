@@ -302,7 +302,7 @@ class ShapeRuns:
     t_end
         Duration [s].
     wish
-        Requested error; the tolerance of the runs is at most a hundredth of it.
+        Requested error; the tolerance of the runs is at most a hundredth of this error.
     """
 
     def __init__(self, t_end: float, wish: float) -> None:

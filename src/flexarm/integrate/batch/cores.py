@@ -40,14 +40,14 @@ COUNTS = 4  # integers stored per run: return code of `march`, and three statist
 
 @dataclass
 class RunSeries(Record):
-    """Record of consecutive runs whose memory differs only in its first numbers."""
+    """Record of consecutive runs whose memory differs only in a few initial values."""
 
     m: IntegratorState  # integration of the present run
     restart: int  # address of the kernel that resets the memory for a run
     march: int  # address of the kernel that integrates a run
     memory: Array  # memory of `m` and its arrays
     first: Array  # content of the memory before a run
-    numbers: int  # count of numbers at the beginning of the memory that are reset for each run
+    numbers: int  # count of values at the start of the memory that are reset for each run
     places: Ints  # indices in `memory` of the numbers that differ between runs
     given: int  # count of the numbers that differ between runs
     values: Array  # the numbers that differ between runs, (count, given)
@@ -307,7 +307,7 @@ class RunBlock:
             march_series(r)
             attempts = self._m.steps + self._m.rejections
             if r.going and self._m.method.proven and attempts > RECOMPILED_AFTER - self._m.budget:
-                r.run, r.going = r.run + 1, 0  # a long run: Python recompiles its equations
+                r.run, r.going = r.run + 1, 0  # a long run, which Python finishes
             elapsed = time.perf_counter() - start_time
             cpu_time = time.thread_time() - cpu_start
             seconds[first_run : r.run + r.going] += cpu_time / (r.run + r.going - first_run)

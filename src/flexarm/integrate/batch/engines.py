@@ -22,7 +22,7 @@ from flexarm.loops.threads import ThreadRecord
 class BatchSteps(Record):
     """Record of the Runge-Kutta steps of several arms."""
 
-    system: System  # rates of an arm; inputs are set from outside, not channels
+    system: System  # rates of an arm; inputs are set from outside, not by channels
     count: int  # number of arms
     # Per arm. size: length of the state y. inputs: number of inputs. attitude_size: length of the
     # reference attitudes.
@@ -100,7 +100,7 @@ def step_all(s: BatchSteps) -> int:
 
 
 def member_of(task: InitialValueProblem) -> BoundKernel:
-    """Return the compiled equations of a motion, bound to the numbers of its arm."""
+    """Return the compiled equations of a motion, bound to the parameters of its arm."""
     compiled = task.motion.compiled()
     assert isinstance(compiled, BoundKernel)
     return compiled

@@ -140,9 +140,9 @@ def simulate_many(
     All lists and arrays must have equal length.  Runs that differ in starts and constant inputs
     only are the fastest: compiled code computes these runs one after the other.  For every new
     combination of parameters an arm is built, which takes milliseconds.  Equations are traced and
-    compiled once, because the numbers of an arm are inputs of the machine code; a parameter that
-    changes which numbers are 0 or 1 requires another trace.  With ``dop853``, runs are integrated
-    in groups with common steps, one run per lane of a vector register.
+    compiled once, because the parameters of an arm are inputs of the machine code; a change of
+    which parameters are 0 or 1 requires another trace.  With ``dop853``, runs are integrated in
+    groups with common steps, one run per lane of a vector register.
     """
     laws, tolerances = _by_run("control", control), _by_run("rtol", rtol)
     rows = {
@@ -239,7 +239,7 @@ class RunArguments:
         return row_of(self.rows[name], k) if name in self.rows and self.count else None
 
     def parameters(self, arm: Arm) -> Columns:
-        """Return the numbers of the model file that vary between runs, by key, (count,) each."""
+        """Return the values of the model file that vary between runs, by key, (count,) each."""
         rows = self.rows.get("parameters", ())
         if isinstance(rows, Mapping):
             return rows
@@ -253,7 +253,7 @@ class RunArguments:
 
 
 def _own(arm: Arm, key: str) -> float:
-    """Return an arm's number at a model-file key; NaN if the arm has none."""
+    """Return the value of an arm at a model-file key as a number; NaN if the value is no number."""
     try:
         value = read_value(arm, key)
     except ModelError:

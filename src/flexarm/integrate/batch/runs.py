@@ -242,7 +242,7 @@ class Runs(Sequence[Run]):
     t
         Sample times [s], (T,); with ``keep="last"`` the end, (1,).
     method, why
-        The integrator, and why it was chosen.
+        The integrator, and the reason for its choice.
     results
         States, statuses and statistics as arrays.
     variations, chosen
@@ -268,7 +268,7 @@ class Runs(Sequence[Run]):
         self.t = self._times[-1:] if self._last else self._times
         width = variations.size if self._names is None else len(self._names)
         self.results = RunArrays.empty(variations.count, len(self.t), width)
-        self.judged: dict[int, tuple[Method, str]] = {}  # method and reason of single runs
+        self.judged: dict[int, tuple[Method, str]] = {}  # method and reason by run number
         self._require(*(self._names or ()))
 
     @staticmethod

@@ -210,7 +210,7 @@ def _targets(task: InitialValueProblem, q: Array) -> tuple[list[Channel], ...]:
 
 
 class Variations:
-    """Initial-value problems of many runs: a few base problems, and numbers per run.
+    """Initial-value problems of many runs: a few base problems, and changed values per run.
 
     Attributes
     ----------

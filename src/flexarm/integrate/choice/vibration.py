@@ -131,7 +131,7 @@ def damped_modes(squares: Array, losses: Array) -> VibrationModes:
     Notes
     -----
     A damper that is strong enough to hold a joint dissipates almost nothing: the links vibrate as
-    if the joint were locked.  Damped modes show this, undamped modes do not.
+    if the joint were locked.  Damped modes include this effect, undamped modes do not.
     """
     elastic, k = squares > 0, len(squares)
     frequencies = np.sqrt(squares[elastic])

@@ -2,8 +2,9 @@
 
 Near the reference state, a modal coordinate satisfies ``x_i'' + c_i x_i' + w_i^2 x_i = g_i`` with a
 slowly changing forcing g.  The modal oscillators are solved exactly and only g is interpolated, so
-that steps may be longer than the periods of fast modes.  Within a step, x is relative to the step's
-begin, so that rounding errors of large joint angles do not enter the deflections.
+that steps may be longer than the periods of fast modes.  Within a step, the modal coordinates x are
+relative to the step's begin, so that rounding errors of large joint angles do not enter the
+deflections.
 
 Up to each stage, g is a polynomial through its values at earlier stages; the integrals of these
 polynomials are the tableau of a Runge-Kutta method, which integrates further states (work integrals

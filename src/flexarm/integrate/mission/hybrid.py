@@ -199,7 +199,7 @@ class HybridSimulation:
         )
 
     def tie_targets(self) -> list[Channel]:
-        """Return target positions of the ties at the tip as functions of time, three per tie."""
+        """Return the points to which ties pull the tip, as functions of time, three per tie."""
         channels = []
         for name, (tie, place, begin) in self.discrete.ties.items():
             fixed = [Constant[float](kind="constant", value=float(x)) for x in place]

@@ -124,8 +124,8 @@ class Transition:
     def apply(self, due: Collection[int]) -> None:
         """Apply the events with indices `due`, then stop rigidly held coordinates.
 
-        Actions are applied in the order of `EFFECTS`, equal actions in the order of event titles:
-        the order in the model file does not matter.
+        Actions are applied in the order of `EFFECTS`, actions of one kind in the order of event
+        titles, so that the order in the model file does not matter.
 
         Raises
         ------

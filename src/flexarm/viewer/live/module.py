@@ -95,7 +95,7 @@ class LiveProblem(InitialValueProblem):
 
     @cached_property
     def state_limits(self) -> tuple[StateLimit, ...]:
-        """Conditions that stop the simulation: validity of the equations, not joint limits."""
+        """Bounds of the equations' validity, which stop the simulation; joint limits do not."""
         return live_state_limits(self)
 
     @property

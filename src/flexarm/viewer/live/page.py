@@ -63,7 +63,7 @@ def live(
         The page.
     all_shapes
         Whether to include shapes whose vibration is so fast that the arm may not run in real time;
-        the page indicates when it does not.
+        the page shows when the simulation is slower than real time.
     force
         Whether to overwrite an existing file.
 
