@@ -176,9 +176,10 @@ class RicherArm:
         """Traced functions: mass matrix and bias force of both arms, smooth matrices."""
         names = (self.model, "balance"), (self.original, "balance"), (self.model, "smooth_matrices")
         traced = [
-            trace_recipe(f"composite {name} {fingerprint(model)}",
-                         partial(formulation("composite", model).function, name))
+            trace_recipe(f"{method} {name} {fingerprint(model)}",
+                         partial(formulation(method, model).function, name))
             for model, name in names
+            for method in ["lagrange" if model.tip_rotation == "first-order" else "composite"]
         ]  # fmt: skip
         return dict(zip(("richer", "own", "smooth"), traced, strict=True))
 
