@@ -1,9 +1,9 @@
 """Mass integrals of a link's shape functions over its span, computed by Gauss quadrature.
 
-A point of the span is ``r(x) = x e_x + Phi(x) d + 1/2 d^T X(x) d``: displacements linear in the
-amplitudes d, and quadratic ones, of which the axial shortening is one.  Terms of low degree in d
-are stored as constant integrals; terms of higher degree (products of quadratic displacements, the
-fourth order of the bending energy) are stored as values at quadrature points.
+A point of the span is ``r(x) = x e_x + Phi(x) d + 1/2 d^T X(x) d``: The position is linear and
+quadratic in the amplitudes d; the axial shortening is quadratic. Terms of low degree in d are
+stored as constant integrals. Terms of higher degree, which are products of quadratic displacements
+and the fourth-order bending energy, are stored as values at quadrature points.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from flexarm.spatial import Array, Expr, Inertia, axial_vectors, settled
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs (k, l), k <= l, of ``size`` amplitudes whose products a symmetric form contains."""
+    """Pairs (k, l), k <= l, of ``size`` amplitudes with nonzero entries in a symmetric form."""
 
     rows: npt.NDArray[np.intp]
     columns: npt.NDArray[np.intp]
@@ -85,7 +85,7 @@ class Points:
 
     @cached_property
     def draws(self) -> bool:
-        """Return whether any displacement is quadratic in the amplitudes."""
+        """Return whether any displacement has terms quadratic in the amplitudes."""
         return bool(np.any(self.quadratic))
 
     @cached_property
@@ -114,7 +114,7 @@ class Displacements:
 
 @dataclass(frozen=True)
 class Integrals:
-    """Mass integrals of a span about its root, m amplitudes; mu is the mass per length."""
+    """Mass integrals of a span with m amplitudes about its root; mu is the mass per length."""
 
     mass: float  # int mu [kg]
     first: Array  # int mu r0 [kg m] with r0 = x e_x, (3,)
@@ -199,10 +199,8 @@ def shortening(shapes: Shapes, x: Array, edges: Array) -> Array:
     edges
         Panel edges [m] between which the slopes are smooth.
 
-    Notes
-    -----
-    Chen, Zhang & Liu 2012, eqs 5-6: half of the quadratic form is the axial shortening of a bent,
-    inextensible axis.
+    Notes ----- Half of the quadratic form is the axial shortening of a bent, inextensible axis
+    (Chen, Zhang & Liu 2012, equations 5 and 6).
     """
     node, weight = gauss_points(40)
     panel = np.clip(np.searchsorted(edges, x, side="left") - 1, 0, len(edges) - 2)
@@ -241,9 +239,9 @@ def quadratic_displacement(
     stiffening
         Whether the axis is inextensible, so that bending shortens the span axially.
     extra
-        Quadratic displacements given by the user (Graves 1989, eqs 1 and 10).
+        Quadratic displacements in the model file (Graves 1989, equations 1 and 10).
     derivative
-        0 for X; 1 for the x-derivative of the user's displacements alone, which turns sections.
+        0 for X; 1 for the x-derivative of ``extra`` alone, which is the rotation of sections.
     """
     m = shapes.count
     result = np.zeros((len(x), 3, m, m))
@@ -295,8 +293,8 @@ def integrate(
     Returns
     -------
     integrals, points
-        At these points all integrals are accurate to 1e-13, including, with ``stiffening`` or
-        ``extra``, integrals of products of quadratic displacements.
+        The quadrature is accurate to 1e-13. With ``stiffening`` or ``extra`` this includes
+        integrals of products of quadratic displacements.
     """
     if not (stiffening or extra):
         result = _at(span, shapes, product_points(shapes, span), shapes.edges)
@@ -357,12 +355,12 @@ def _agree(coarse: tuple[Integrals, Points], fine: tuple[Integrals, Points]) -> 
 
 
 def _with_quadratic(points: Points) -> Array:
-    """Return integrals with quadratic displacements at three amplitude vectors.
+    """Return integrals of quadratic displacements, evaluated at three amplitude vectors.
 
-    Each kind is scaled to maximum 1.
+    Each kind of integral is scaled to a maximum of 1.
     """
     m = points.shape.shape[2]
-    probes = np.sin(np.arange(1.0, 3 * m + 1) ** 2).reshape(3, m)  # in no order
+    probes = np.sin(np.arange(1.0, 3 * m + 1) ** 2).reshape(3, m)  # irregular probe vectors
     linear = np.einsum("gai,pi->gpa", points.shape, probes)
     quadratic = np.einsum("gaij,pi,pj->gpa", points.quadratic, probes, probes)
     inertial = np.einsum("g,gpa,gqa->pq", points.mass, quadratic, quadratic)
@@ -404,7 +402,8 @@ def cleaned(integrals: Integrals) -> Integrals:
 def settled_pairs(form: Array, whole: Array | None = None) -> Array:
     """Return a modal matrix in which entries equal up to rounding are made exactly equal, or 0.
 
-    Rounding is relative to `pair_sizes` of the matrix, or of a ``whole`` of which it is a part.
+    Rounding is relative to `pair_sizes` of the matrix, or of ``whole`` if the matrix is a part of
+    it.
     """
     return settled(form, pair_sizes(form if whole is None else whole))
 
@@ -447,7 +446,7 @@ def constant_rotary(i: Integrals, points: Points, nodes: Collocation | None) -> 
         J, angle = _sections(nodes)
         inertia -= np.diag(J.sum(axis=1))
         shape -= np.einsum("ag,agm->am", J, angle)
-        # Scales of the whole mass matrix, of which the remainder is a part (Schwarz).
+        # Rounding levels are those of the whole mass matrix, by Schwarz's inequality.
         rotation_scale, amplitude_scale = (
             np.sqrt(np.diag(i.inertia.second)),
             np.sqrt(np.diag(i.modal_mass)),
@@ -466,11 +465,11 @@ def constant_rotary(i: Integrals, points: Points, nodes: Collocation | None) -> 
 
 
 def rotary_error(i: Integrals, nodes: Collocation, length: float = 1.0) -> float:
-    """Return the largest relative error of the nodes' sum of rotary inertia in the modal mass.
+    """Return the largest relative error of the modal mass due to summing rotary inertia at nodes.
 
-    ``length`` is the exposed length [m] of a sliding link.
-    The error is relative to the modal mass of the amplitudes concerned.  It is 0 for deformation in
-    one plane, where a constant rotary inertia is exact.
+    ``length`` is the exposed length [m] of a sliding link. The error is relative to the modal mass
+    of the two amplitudes of an entry. It is 0 for deformation in one plane, for which a constant
+    rotary inertia is exact.
     """
     if sum(nodes.bends) + nodes.twists < 2:
         return 0.0

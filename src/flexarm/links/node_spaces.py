@@ -1,7 +1,7 @@
-"""Selection of collocation nodes along a bent span, and of functions to interpolate with.
+"""Selection of collocation nodes along a bent span, and of interpolation functions.
 
-A space contains 1 and the slopes of the shapes, then dominant singular vectors of the slopes'
-products.
+An interpolation space contains 1 and the slopes of the shapes. It is completed by the dominant
+singular vectors of products of slopes.
 """
 
 from dataclasses import dataclass
@@ -44,7 +44,8 @@ class Fine:
     x: Array
     weights: Array
     mass: Array
-    # Derivatives of the displacements along x, y, z, for the shapes that have any, (p, k) each.
+    # Derivatives of the displacements along x, y and z, (p, k) each, for the k shapes with a
+    # displacement along this axis.
     slopes: tuple[Array, Array, Array]
 
     @classmethod
@@ -82,7 +83,7 @@ class Fine:
         return SpanCurves.from_values(self.edges, self.series(values))(positions)
 
 
-# Numbers of nodes, the edges of their intervals, and a space for each of x, y, z.
+# Numbers of nodes per interval, the edges of the intervals, and a space for each of x, y, z.
 Choice = tuple[list[int], Array, list[Array]]
 
 
@@ -94,7 +95,8 @@ def chosen_spaces(fine: Fine, excess: int) -> Choice:
 def _by_panels(fine: Fine, excess: int) -> Choice | None:
     """Select nodes and interpolation functions panel by panel; None if that is impossible.
 
-    None for a single panel, and where the panels' spaces have too many functions per shape.
+    Returns None for a single panel, or if the spaces of the panels have too many functions per
+    shape.
     """
     if fine.panels == 1:
         return None
@@ -163,7 +165,7 @@ def _by_span(fine: Fine, excess: int) -> Choice:
 
 
 def _nodes_per_panel(fine: Fine, count: int) -> list[int]:
-    """Return the number of nodes per panel, in proportion to panel length, or one total.
+    """Return the numbers of nodes per panel, proportional to panel lengths, or only their total.
 
     The total is returned if there is one panel or fewer than two nodes per panel.
     """
@@ -218,13 +220,14 @@ def _extended_space(space: Array, candidates: Array, weights: Array, count: int)
     if not missing:
         return space
     squares, vectors = np.linalg.eigh(remainder @ remainder.T)
-    if LARGEST_AMPLIFICATION * squares[-missing] < squares[-1]:  # eigenvalues are only rounding
+    # The remaining eigenvalues are only rounding errors.
+    if LARGEST_AMPLIFICATION * squares[-missing] < squares[-1]:
         vectors = np.linalg.svd(remainder, full_matrices=False)[0][:, ::-1]
     return np.hstack([space, vectors[:, : -missing - 1 : -1] / root])
 
 
 def _scaled_slopes(slopes: Array) -> Array:
-    """Return slopes scaled to unit size and divided by k^FALL, k = 1, 2, ..., for column k."""
+    """Scale slopes to unit size, and divide column k = 1, 2, ... by k to the power SLOPE_DECAY."""
     sizes = np.abs(slopes).max(axis=0, initial=0.0)
     return np.asarray(slopes / (sizes * np.arange(1, slopes.shape[1] + 1) ** SLOPE_DECAY))
 

@@ -12,7 +12,8 @@ from flexarm.links.end_loads import hold, loaded_ends, outboard_inertia
 from flexarm.links.tree import tree
 
 KEYS = tuple(MOTIONS[direction].key for direction in DIRECTIONS)
-BENDING = {"bending_y": "EIz", "bending_z": "EIy"}  # a direction's key, and its stiffness
+# Keys of bending directions, with their stiffnesses.
+BENDING = {"bending_y": "EIz", "bending_z": "EIy"}
 
 
 @dataclass(frozen=True)
@@ -77,9 +78,9 @@ def _bending(arm: Arm, index: int) -> ChosenCount:
 def _stretch(arm: Arm, index: int, span: Span, bending: dict[str, int]) -> ChosenCount:
     """Return the number of stretch shapes by rule.
 
-    It is 1 where the first stretch mode is slower than the fastest bending mode, or where weight
-    strains the link by more than WEIGHT_STRAIN; it is SHAPES_WITHOUT_BENDING where the link has no
-    bending shapes; otherwise 0.
+    A link without bending shapes has SHAPES_WITHOUT_BENDING. Other links have 1 if the first
+    stretch mode is slower than the fastest bending mode, or if weight strains the link by more than
+    WEIGHT_STRAIN; otherwise 0.
     """
     if not any(bending.values()):
         return ChosenCount(
@@ -115,9 +116,9 @@ def _torsion(
 ) -> ChosenCount:
     """Return the number of torsion shapes by rule.
 
-    It is SHAPES_WITHOUT_BENDING where the link has no bending shapes, or where the second torsion
-    mode of a rod fixed at both ends is slower than the first bending mode; otherwise 2, 1 or 0, by
-    the inertia about the link's axis.
+    It is SHAPES_WITHOUT_BENDING if the link has no bending shapes, or if the second torsion mode of
+    the link with both ends fixed is slower than the first bending mode. Otherwise it is 2, 1 or 0,
+    depending on the inertia about the link's axis.
     """
     feels_tip = isinstance(choice, ArmModes | Loaded | ClampedMass)
     tip = loaded_ends(arm, index).tip_inertia[0] if feels_tip else 0.0
@@ -145,7 +146,7 @@ def _torsion(
         )
     if (
         isinstance(choice, ArmModes) and span_inertia > tip
-    ):  # a mode alone lacks 1 to 19 % of the static twist
+    ):  # a single mode lacks 1 to 19 % of the static twist
         return ChosenCount(
             2, "by rule, two where the link's own inertia about its axis exceeds that at its tip"
         )

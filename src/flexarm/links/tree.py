@@ -1,4 +1,4 @@
-"""Which link carries which: parents, children and places of joints along their parents."""
+"""Tree of links: parents, children, and positions of joints along their parents."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,12 +21,13 @@ def kept(make: Callable[[S], T]) -> Callable[[S], T]:
 class Tree:
     """Connections of an arm's links; index -1 is the base."""
 
-    parents: tuple[int, ...]  # index of the link on which each link's joint is
-    # Distance of each joint within the flexible span of its parent from the parent's root [m]; None
-    # elsewhere: at or beyond the flexible tip, on a rigid link or the base, and on a rail.
+    parents: tuple[int, ...]  # index of the link that carries each link's joint
+    # For a joint within the flexible span of its parent, the distance from the parent's root [m].
+    # None for a joint at or beyond the flexible tip, on a rigid link, on the base or on a rail.
     places: tuple[float | None, ...]
     riders: frozenset[int]  # links that ride along their parent as a carriage
-    children: tuple[tuple[int, ...], ...]  # links on each link; the last entry is the base's
+    # Links carried by each link; the last entry is for the base.
+    children: tuple[tuple[int, ...], ...]
 
     def at_tip(self, index: int) -> list[int]:
         """Return the links whose joints move with the flexible tip of a link."""
@@ -72,7 +73,7 @@ def tree(arm: Arm) -> Tree:
         if place is not None and (
             not links[parent].flexible or place >= links[parent].span_ends[1]
         ):
-            place = None  # it moves with the flexible tip
+            place = None  # the joint moves with the flexible tip
         places.append(place)
     return Tree(
         parents,

@@ -165,7 +165,7 @@ def _same(curves: Array, others: Array) -> bool:
 
 
 def _align_signs(samples: list[dict[Direction, Array]]) -> None:
-    """Change signs of sampled shapes in place, so that each shape is continuous over the length.
+    """Change signs of sampled shapes in place to make each shape continuous over the length.
 
     Scaling to unit tip displacement flips the sign at lengths where the tip displacement is 0.
     """

@@ -1,1 +1,1 @@
-"""Bodies with modal data from other programs, experiment or theory, in space or along a line."""
+"""Bodies with modal data from other programs or tests, with nodes in space or on a line."""

@@ -191,7 +191,7 @@ class Drawn:
 
 @dataclass(frozen=True, eq=False)
 class ReducedBody(BodyData):
-    """A flexible body in SI units, in the axes of its hub frame, where the hub is at rest."""
+    """A flexible body in SI units and in hub axes, with shapes that do not move the hub."""
 
     name: str
     names: tuple[str, ...]  # names of the m amplitudes
@@ -388,7 +388,7 @@ def triangles(faces: Integers) -> Integers:
 
 
 def outer_faces(elements: Integers) -> Integers:
-    """Return the surface triangles of solid elements (E, n), from faces of one element only."""
+    """Return the surface triangles of solid elements (E, n): faces that only one element has."""
     sides = SOLID_CORNERS[elements.shape[1]]
     all_faces = elements[:, sides].reshape(-1, len(sides[0]))
     _, first_index, count = np.unique(

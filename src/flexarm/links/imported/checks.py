@@ -127,7 +127,7 @@ def state_conventions(findings: Findings, data: ModalData) -> None:
 
 
 def check_units(findings: Findings, units: Units, mass: float) -> None:
-    """Add a note if a mass [kg] in a file with units mm, kg suggests that masses are in tonnes."""
+    """Add a note if a mass [kg] is so small that a file in mm and kg likely means tonnes."""
     if units == (1e-3, 1.0, 1.0) and mass < DOUBTFUL_MASS:
         findings.note(
             ("mass",),

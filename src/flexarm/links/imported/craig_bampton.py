@@ -26,7 +26,7 @@ from flexarm.links.imported.file import inspect_data
 from flexarm.links.imported.readers.plain import TIP_NAMES
 from flexarm.spatial import Array, Pose
 
-Sparse = Any  # SciPy's matrices ship no types
+Sparse = Any  # SciPy's sparse matrices have no type information
 
 
 def reduce(
@@ -47,11 +47,11 @@ def reduce(
     Parameters
     ----------
     stiffness
-        Stiffness matrix K of the unconstrained body, (3N, 3N), unknown 3k + direction; full, or its
-        upper triangle.
+        Stiffness matrix K of the unconstrained body, (3N, 3N), full or as upper triangle. Row 3k +
+        d is direction d (0 to 2) of node k.
     mass
-        Mass matrix M: (3N, 3N) or, if equal in all directions, (N, N); full or upper triangle; or
-        masses of the nodes, (N,) [kg].
+        Mass matrix M, (3N, 3N) or, if equal in all directions, (N, N), full or as upper triangle;
+        or masses of the nodes [kg], (N,).
     nodes
         Positions [m], (N, 3).
     hub, tip
@@ -59,8 +59,8 @@ def reduce(
     modes
         Number of modes with both faces fixed.
     hub_frame, tip_frame
-        Interface frames; None: at the mean of the face's nodes, the hub frame parallel to the axes
-        of the nodes, the tip frame parallel to the hub frame.
+        Interface frames. By default a frame is at the mean of its face's nodes; the default hub
+        frame has the axes of the node positions, and the default tip frame those of the hub frame.
     faces
         Node indices of surface triangles (f, 3) or quadrangles (f, 4), for display.
     name
@@ -98,7 +98,7 @@ def reduce(
 
 
 def reduced_data(model: ModalData, modes: int) -> ModalData:
-    """Return modal data of a finite-element model reduced as by `reduce`, still unchecked."""
+    """Return the modal data, not yet checked, of a finite-element model reduced as by `reduce`."""
     positions = model.nodes
     if positions.ndim != 2 or positions.shape[1] != 3 or not np.all(np.isfinite(positions)):
         raise ModelError(
@@ -164,7 +164,7 @@ def _shapes(
     if modes:
         weights = csc_array(kron(m, np.eye(3), format="csc")[free_rows][:, free_rows])
         solve = LinearOperator(free_stiffness.shape, matvec=factor.solve, dtype=np.float64)
-        # The same start vector every time, so that results are reproducible.
+        # The start vector is always the same, so that results are reproducible.
         start = np.cos(np.arange(len(free_rows)))
         try:
             shapes[free_rows, 6:] = eigsh(
@@ -177,7 +177,7 @@ def _shapes(
                 "> 0, in units that match K."
             ) from None
     modal_stiffness = shapes.T @ (K @ shapes)
-    # Zero by theory: static shapes and modes with both faces fixed.
+    # By theory, static shapes and modes with fixed faces are not coupled in stiffness.
     modal_stiffness[:6, 6:] = modal_stiffness[6:, :6] = 0.0
     return shapes.T.reshape(6 + modes, -1, 3), (modal_stiffness + modal_stiffness.T) / 2
 

@@ -31,7 +31,7 @@ class Findings:
 
     file: str  # name of the file
     title: str = ""  # name of the body
-    # Names of the keys in the file, by name of the key in the plain form.
+    # Names of the keys in the file; dictionary keys are their names in the plain form.
     keys: Mapping[str, str] = field(default_factory=dict)
     # Function that returns the position of a value in the file, if the file is text.
     place: Callable[[Path], Position] | None = None
@@ -89,7 +89,7 @@ class Findings:
 Integers = npt.NDArray[np.int64]
 Units = tuple[float, float, float]  # units of length, mass and time, in SI units
 Stated = tuple[float | None, Array | None, Array | None]  # mass, centre, inertia about the origin
-Matrix = Any  # an array or a SciPy sparse matrix, which ships no types
+Matrix = Any  # an array, or a SciPy sparse matrix, which has no type information
 MASS_REQUIRED = (
     "is required, (N,), or mass_indptr, mass_indices, mass_data of the upper triangle of the "
     "consistent mass"
@@ -115,9 +115,9 @@ def no_shapes() -> Array:
 class ModalData:
     """Modal data of a body with N nodes and m shapes, in SI units and the axes of the file.
 
-    A superelement has neither nodes nor shapes: its matrices are over the motions of hub (6) and
-    tip (6), then fixed-interface modes.  A finite-element model before reduction has nodes and no
-    shapes: its matrices are over the displacements of the nodes.  Optional data are None where the
+    A superelement has neither nodes nor shapes: the rows of its matrices are motions of hub (6) and
+    tip (6), then fixed-interface modes. A finite-element model before reduction has nodes but no
+    shapes: the rows of its matrices are displacements of the nodes. Optional data are None if the
     file does not give them.
     """
 
@@ -126,8 +126,8 @@ class ModalData:
     nodes: Array  # positions [m], (N, 3)
     node_mass: Matrix = None  # lumped (N,) or consistent (N, N) [kg]
     node_inertia: Array | None = None  # rotary inertia [kg m^2], (N, 3, 3)
-    # Whether node_mass and node_inertia are per length of the line through the nodes, linear
-    # between them.
+    # Whether node_mass and node_inertia are per length of the line through the nodes, and vary
+    # linearly between nodes.
     per_length: bool = False
     shapes: Array = field(default_factory=no_shapes)  # displacement of the nodes, (m, N, 3)
     rotations: Array | None = None  # rotation of the nodes, (m, N, 3)
@@ -137,10 +137,11 @@ class ModalData:
     hertz: Array | None = None  # frequencies [Hz] of shapes that are modes, in place of K, (m,)
     ratios: Array | None = None  # damping ratios of modes, in place of D, (m,)
     hub: Pose | None = None  # interface frame at the hub
-    tip: Pose | None = None  # interface frame at the tip; None: at the mean of its nodes
+    # Interface frame at the tip; None for a frame at the mean of the tip's nodes.
+    tip: Pose | None = None
     hub_shapes: Array | None = None  # displacement and rotation of the hub frame, (m, 6)
     tip_shapes: Array | None = None  # displacement and rotation of the tip frame, (m, 6)
-    # Rows of the nodes that move rigidly with the hub, or tip, frame; empty if unknown.
+    # Indices of the nodes that move rigidly with the hub frame, or the tip frame; empty if unknown.
     hub_nodes: Integers = field(default_factory=no_nodes)
     tip_nodes: Integers = field(default_factory=no_nodes)
     # Total mass, centre (3,) and inertia about the origin (3, 3) stated by the program.
@@ -148,8 +149,8 @@ class ModalData:
     lines: Integers = field(default_factory=no_lines)  # pairs of nodes, drawn as lines, (k, 2)
     faces: Integers = field(default_factory=lambda: no_lines(3))  # triangles of nodes, (f, 3)
     strains: Array | None = None  # strain at P positions in the shapes, (m, P)
-    k_sigma: Array | None = None  # stiffness per unit load by its stress, (18, m, m)
-    k_u: Array | None = None  # stiffness per unit load by its displacement, (18, m, m)
+    k_sigma: Array | None = None  # stiffness due to the stress of each unit load, (18, m, m)
+    k_u: Array | None = None  # stiffness due to the displacement by each unit load, (18, m, m)
     units: Units = (1.0, 1.0, 1.0)  # units of the file, in SI units
 
     def in_hub_frame(self) -> "ModalData":
@@ -187,7 +188,7 @@ class ModalData:
     def integrals(self) -> Integrals:
         """Compute the mass moments ``[1, X, phi_1 ..]^T m [1, X, phi_1 ..]`` and rotary inertia.
 
-        The modal mass is computed from nodes and shapes; the stiffness is left 0.
+        The modal mass is computed from nodes and shapes; the stiffness is set to 0.
         """
         shapes, count = self.shapes.transpose(1, 2, 0), len(self.nodes)
         angles = 0 * shapes if self.rotations is None else self.rotations.transpose(1, 2, 0)

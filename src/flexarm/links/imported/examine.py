@@ -126,7 +126,7 @@ def _has_mass(data: ModalData, findings: Findings) -> bool:
 
 
 def _with_mass(findings: Findings, body: ReducedBody, mass: Array) -> ReducedBody:
-    """Return a body with the modal mass of its file, unless this contradicts the nodes."""
+    """Return a body with the modal mass of its file, unless this mass contradicts the nodes."""
     if check_modal_mass(findings, mass, body.integrals, "the nodes") < -NEGLIGIBLE:
         findings.note(
             ("M",),
@@ -178,7 +178,7 @@ def without_hub(data: ModalData, hub: Array) -> ModalData:
 
 
 def _judge_face(findings: Findings, key: str, worst: float) -> None:
-    """Add a note or an error if an interface face deforms too much to count as rigid."""
+    """Add a note or an error if an interface face deforms too much to be treated as rigid."""
     findings.judge(
         worst,
         (f"{key}_nodes",),
@@ -219,7 +219,7 @@ def _tip_motion(data: ModalData, findings: Findings, tip: Pose) -> Array | None:
 
 
 def _deforming(data_of_file: ModalData, hub_fixed: ModalData, findings: Findings) -> Integers:
-    """Return the indices of the shapes that deform the body, not only move it rigidly."""
+    """Return the indices of the shapes that are not rigid-body motions."""
     reach = float(np.ptp(data_of_file.nodes, axis=0).max())
     sizes, sizes_without_hub = (
         np.abs(data.shapes).max(axis=(1, 2))
@@ -264,7 +264,7 @@ def finished(
 ) -> ReducedBody | None:
     """Check mass, stiffness and interfaces of a body; return it for dynamics, or None if refused.
 
-    ``modal`` says that the shapes are modes alone, without static shapes of the tip.
+    ``modal`` states that all shapes are modes, without static shapes of the tip.
     """
     i = body.integrals
     if i.mass <= 0:
@@ -361,7 +361,7 @@ def _check_interface(findings: Findings, body: ReducedBody, *, modal: bool) -> N
 
 
 def examine_superelement(given: ModalData, findings: Findings) -> ReducedBody | None:
-    """Check a superelement, and return it as a body of first order; None if refused."""
+    """Check a superelement; return it as a body without second-order terms, or None if refused."""
     n = len(given.stiffness)
     if n < INTERFACES:
         findings.refuse(
@@ -431,7 +431,7 @@ def _check_free(findings: Findings, stiffness: Array) -> None:
 def _integrals(findings: Findings, stiffness: Array, mass: Array) -> Integrals:
     """Return mass integrals from a mass matrix M of hub motion, tip motion and modes."""
     total = float(np.trace(mass[:3, :3]) / 3)
-    first_moment = mass[3:6, :3]  # the first moment's skew matrix
+    first_moment = mass[3:6, :3]  # skew-symmetric matrix of the first moment
     first = -axial_vectors(first_moment) / 2
     difference = float(np.abs(mass[:3, :3] - total * np.eye(3)).max()) / max(total, 1e-300)
     findings.judge(
@@ -452,7 +452,7 @@ def _integrals(findings: Findings, stiffness: Array, mass: Array) -> Integrals:
 SECTION, FILE = "the link's section", "the file's masses"
 
 
-# Legendre series of 1, (1 + t), (1 + t)^2, (1 + t)^3, one per column.
+# Columns are the Legendre series of 1, (1 + t), (1 + t)^2 and (1 + t)^3.
 CUBIC = np.array([
     np.pad(legendre.poly2leg(polynomial.polypow([1, 1], k)), (0, 3 - k)) for k in range(4)
 ]).T  # fmt: skip
@@ -461,8 +461,8 @@ CUBIC = np.array([
 def curves_through(data: ModalData) -> Shapes:
     """Return piecewise cubic shapes through nodes on the x axis.
 
-    Along y and z the cubics match displacements and slopes (Hermite); stretch and twist, whose
-    slopes are not given, are splines with a continuous second derivative.
+    Along y and z, Hermite cubics match displacements and slopes. Stretch and twist, whose slopes
+    are not given, are cubic splines with a continuous second derivative.
     """
     from scipy.interpolate import CubicHermiteSpline, CubicSpline, PPoly
 
@@ -477,7 +477,7 @@ def curves_through(data: ModalData) -> Shapes:
     powers = (np.diff(x)[:, None] / 2) ** np.arange(4)
     curves: dict[Direction, tuple[SpanCurves, ...]] = {}
     for direction, spline in splines.items():
-        terms = spline.c[::-1]  # by rising powers of the distance from each panel's start
+        terms = spline.c[::-1]  # ascending powers of the distance from each panel's start
         coefficients = np.zeros((4, *terms.shape[1:]))
         coefficients[: len(terms)] = terms
         values = np.einsum("dk,pk,kpm->pdm", CUBIC, powers, coefficients)
@@ -535,7 +535,7 @@ def by_file(data: ModalData, shapes: Shapes) -> Integrals | None:
     """Return the mass integrals of shapes from masses in the file; None if the file has none."""
     if data.node_mass is None or not data.per_length:
         return None if data.node_mass is None else data.integrals()
-    node, _ = gauss_points(4)  # exact for a cubic squared times a line
+    node, _ = gauss_points(4)  # exact for a squared cubic times a linear function
     x, shares = data.nodes[:, 0], np.stack([(1 - node) / 2, (1 + node) / 2])
 
     def interpolate(values: Array) -> Array:
@@ -569,7 +569,7 @@ def _has_modal_mass(findings: Findings, modal: Array, *, given: bool) -> bool:
 def _compare_mass(
     findings: Findings, mass: Array | None, sources: list[tuple[str, Path, Integrals]]
 ) -> None:
-    """Compare M with the modal mass of each source, and check both with rigid motions."""
+    """Compare M with the modal mass of each source; check each with the rigid-body inertia."""
     if mass is None:
         findings.fact("modal mass", "M is not given: integrated over the section")
         return
@@ -580,7 +580,7 @@ def _compare_mass(
             f"makes with {source} a mass matrix of rigid motions and shapes that has a negative "
             f"eigenvalue, {smallest:.3g}"
         )
-        # the section's masses are used with M in the dynamics
+        # the dynamics combine masses of the section with M
         if smallest < -NEGLIGIBLE and source == SECTION:
             findings.refuse(("M",), f"{message}. Leave M out, so that the section is integrated.")
         elif smallest < -NEGLIGIBLE:

@@ -58,17 +58,17 @@ from flexarm.links.integrals import Integrals
 
 VERSION = 1
 MODAL: Shape = ("shapes", "shapes")
-# Arrays of a body in a file written by `write_body`: its integrals,
+# Arrays of a body in a file written by `write_body`: the mass integrals,
 MOMENTS: dict[str, Shape] = {
     "mass": (), "first": (3,), "second": (3, 3), "shape": (3, "shapes"),
     "position_shape": ("shapes", 3, 3), "shape_shape": (*MODAL, 3, 3), "rotary": (3, 3),
     "rotary_shape": (3, "shapes"), "rotary_modal": MODAL, "modal_mass": MODAL, "stiffness": MODAL,
 }  # fmt: skip
-# displacements of second order, named with the prefix ``second_order_``, if it has any,
+# second-order displacements, if any, with the prefix ``second_order_``,
 SECOND_ORDER: dict[str, Shape] = {
     "first": (3, *MODAL), "second": (3, 3, *MODAL), "tip": (3, *MODAL), "tip_angle": (3, *MODAL),
 }  # fmt: skip
-# and display points, named with the prefix ``drawn_``.
+# and display points, with the prefix ``drawn_``.
 DRAWN: dict[str, Shape] = {
     "places": ("points", 3), "moved": ("points", 3, "shapes"), "lines": ("lines", 2), "axis": (),
     "faces": ("faces", 3),
@@ -95,7 +95,7 @@ def read_body(file: str | Path | SideFile) -> ReducedBody:
 
 
 def inspect_body(file: str | Path | SideFile) -> tuple[Findings, ReducedBody | None]:
-    """Read a body as `read_body` does, and report errors instead of raising them.
+    """Read a body like `read_body`, but report errors instead of raising them.
 
     The body is None if refused.
     """
@@ -198,7 +198,7 @@ def _unpacked(reader: ArrayReader, name: str) -> ReducedBody | None:
     names = reader.names("names", ())
 
     def read(key: str, *shape: int | str) -> Any:
-        # masses times squares of lengths
+        # largest magnitude, for products of masses and squared lengths
         return reader.read(key, shape, largest=LARGEST**3)
 
     moments = {key: read(key, *shape) for key, shape in MOMENTS.items()}
@@ -274,7 +274,7 @@ def import_body(paths: Sequence[Path], choices: Choices) -> tuple[Findings, Redu
     elif path.suffix == ".mtx":
         keys |= _matrices(paths, choices, findings)
     elif path.suffix in (".unv", ".uff"):
-        content_of(path)  # raises an error for a file that is not regular, or too large
+        content_of(path)  # raises an error if the file is not regular, or too large
         keys |= read_universal(path, keys)
     elif path.suffix.lower() in (".sid", ".sid_fem"):
         sid = read_sid(_text(path), str(path))

@@ -160,7 +160,8 @@ def _inside(indices: list[int], shape: tuple[int, ...]) -> bool:
     return all(1 <= k <= n for k, n in zip(indices, shape, strict=True))
 
 
-SPINS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))  # order of Oe
+# Products of angular velocities, in the order of block Oe.
+SPINS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
 SHAPES = {"mdCM": (3, 1), "J": (3, 3), "Ct": (0, 3), "Cr": (0, 3), "Me": (0, 0), "Gr": (3, -3),
           "Ge": (0, -3), "Oe": (0, 6), "Ke": (0, 0), "De": (0, 0)}  # fmt: skip
 

@@ -32,7 +32,7 @@ class Rail:
     # For an exact beam with G nodes: series of the integrated cardinal functions along x, y, z, and
     # of their first two derivatives, (3, 3, p, terms, G); else None.
     reach: Array | None
-    jumps: Array  # stations [m] at which curvature, torsion or stretch jumps
+    jumps: Array  # stations [m] at which curvature, torsion or axial strain jumps
 
     @classmethod
     def of(cls, span: Span, shapes: Shapes, nodes: Collocation | None, root: float) -> "Rail":
@@ -70,7 +70,8 @@ class Rail:
 
 def _curves(shapes: Shapes, direction: Direction, edges: Array) -> Array:
     """Return Legendre series of one direction's shapes and their derivatives, (4, p, terms, m)."""
-    extra_derivatives = 0 if direction in ("x", "twist") else 1  # bending rotations are slopes
+    # Bending rotations are slopes, which need one more derivative.
+    extra_derivatives = 0 if direction in ("x", "twist") else 1
     series = [
         _series(partial(shapes.values, direction, nu=nu), edges)
         for nu in range(3 + extra_derivatives)

@@ -17,7 +17,7 @@ _TETRA = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]
 _TETRA_EDGES = [(0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3)]
 _BRICK = [(-1, -1, -1), (1, -1, -1), (1, 1, -1), (-1, 1, -1),
           (-1, -1, 1), (1, -1, 1), (1, 1, 1), (-1, 1, 1)]  # fmt: skip
-# of a CalculiX result file: edges below, upright ones, edges above
+# order of edges in a CalculiX result file: bottom face, vertical edges, top face
 _BRICK_EDGES = [*RING, *((a, a + 4) for a, _ in RING), *((a + 4, b + 4) for a, b in RING)]
 
 
@@ -39,7 +39,8 @@ class Solid:
         """Exponents of the n monomials that span the shape functions, (n, 3)."""
         degree = 2 if self.edges else 1
         candidates = list(product(range(degree + 1), repeat=3))
-        if self.brick:  # serendipity: not more than one square, and degree 1 in all without edges
+        # Serendipity monomials: at most one squared factor; without midside nodes, no squares.
+        if self.brick:
             exponents = [
                 p for p in candidates if sum(max(k - 1, 0) for k in p) <= 1 and sum(p) <= 4
             ]
@@ -61,7 +62,7 @@ class Solid:
         x, w = np.polynomial.legendre.leggauss(4)
         grid = np.array(list(product(x, repeat=3)))
         weights = np.array([a * b * c for a, b, c in product(w, repeat=3)])
-        if not self.brick:  # a brick collapsed to a tetrahedron
+        if not self.brick:  # integrate over a brick collapsed to a tetrahedron
             u, v, t = ((grid + 1) / 2).T
             grid = np.stack([u, v * (1 - u), t * (1 - u) * (1 - v)], axis=1)
             weights = weights / 8 * (1 - u) ** 2 * (1 - v)
@@ -129,7 +130,7 @@ class Results:
 
 @dataclass
 class NodeSet:
-    """Set of node numbers, in which ranges are stored unexpanded."""
+    """Set of node numbers; ranges are stored by their limits."""
 
     nodes: set[int] = field(default_factory=set)
     ranges: set[range] = field(default_factory=set)

@@ -22,7 +22,8 @@ from flexarm.spatial import Array
 
 BANNER = "%%MatrixMarket"
 FIELDS = ("real", "double", "integer", "unsigned-integer")
-ENTRY = {"coordinate": 6, "array": 2}  # bytes of the shortest entry: "1 1 1" or "1", and its end
+# Bytes of the shortest entry, "1 1 1" or "1", with its line end.
+ENTRY = {"coordinate": 6, "array": 2}
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Head:
     shape: tuple[int, int]
     entries: int  # number of entries listed
     listed: bool  # whether each entry has its row and column, as in sparse matrices
-    symmetric: bool  # whether the lower triangle alone is given
+    symmetric: bool  # whether the file contains the lower triangle only
     end: int  # length of the head in bytes
 
 
@@ -47,7 +48,7 @@ def market_head(content: bytes, name: str) -> Head:
     Raises
     ------
     ModelError
-        If it is no matrix of real numbers, is empty, or states more entries than the file can hold.
+        If the file is no matrix of real numbers, is empty, or states more entries than it can hold.
     """
     lines = io.BytesIO(content)
     words = lines.readline().decode("ascii", errors="replace").split()
@@ -129,7 +130,7 @@ def _numbers(content: bytes, head: Head, name: str) -> Array:
     else:
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # comments alone: no data
+                warnings.simplefilter("ignore", UserWarning)  # the file has comments but no data
                 numbers = np.loadtxt(io.BytesIO(content[head.end :]), comments="%", ndmin=2)
         except ValueError as error:
             raise ModelError(f"{name}: is not a complete Matrix Market file: {error}") from None

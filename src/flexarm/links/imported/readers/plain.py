@@ -114,7 +114,7 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> Any
         return np.lib.format.read_array(file, allow_pickle=False)
 
 
-Shape = tuple[int | str, ...]  # sizes; a word is a count common to several arrays
+Shape = tuple[int | str, ...]  # sizes; a text is the name of a count that several arrays share
 Powers = tuple[int, int, int]  # exponents of length, mass and time in a unit
 PLAIN: Powers = (0, 0, 0)
 LENGTH: Powers = (1, 0, 0)
@@ -125,8 +125,8 @@ MASS: Powers = (0, 1, 0)
 class ArrayReader:
     """Reader of arrays by key from the plain form of a body, with conversion to SI units.
 
-    An invalid array adds an error to the findings and is replaced by zeros, which take no memory
-    whatever shape the file states.
+    For an invalid array, an error is added to the findings and zeros are returned. The zeros take
+    no memory, whatever shape the file states.
     """
 
     keys: Mapping[str, Any]
@@ -163,10 +163,11 @@ class ArrayReader:
         Parameters
         ----------
         key, shape
-            Key and expected shape; a word in the shape is a count, set by the first array with it.
+            Key and expected shape. A text in the shape is the name of a count, which the first
+            array with this name determines.
         powers
-            Powers of length, mass and time in the unit; or one such triple per row along the axis
-            of that size.
+            Powers of length, mass and time in the unit; or one such triple per entry along the axis
+            that has this number of entries.
         largest
             Upper limit of the magnitude of the numbers.
         """
@@ -179,7 +180,7 @@ class ArrayReader:
         if numbers is None:
             return np.broadcast_to(0.0, expected)
         if shape == ("shapes", "shapes") and numbers.shape == expected[:1] <= (MOST_SHAPES,):
-            numbers = np.diag(numbers)  # a list stands for a diagonal matrix
+            numbers = np.diag(numbers)  # a list of numbers is a diagonal matrix
         if numbers.shape != expected:
             labels = [self.findings.keys.get(str(n), str(n)) for n in shape]
             words = "(" + ", ".join(labels) + ")"
@@ -357,10 +358,11 @@ def read_units(units: Any) -> Units:
 SETS = ("", "cb_", "clamped_")  # prefixes of array names; the first one that occurs is used
 TIP_NAMES = ("tip_x", "tip_y", "tip_z", "tip_rx", "tip_ry", "tip_rz")
 MOTION = (LENGTH,) * 3 + (PLAIN,) * 3  # displacement and rotation of a frame
-# Accelerations and angular accelerations of the hub, products xx, yy, zz, yz, zx, xy of its angular
-# velocities, force and moment on the tip.
+# Units of the unit loads: accelerations and angular accelerations of the hub, products xx, yy, zz,
+# yz, zx, xy of its angular velocities, force and moment on the tip.
 LOADS = ((1, 1, 0),) * 3 + ((2, 1, 0),) * 9 + (LENGTH,) * 3 + (PLAIN,) * 3
-# By key: field of `ModalData`, shape, and powers of length, mass and time in the unit.
+# For each key, the field of `ModalData`, the shape, and the powers of length, mass and time in the
+# unit.
 ARRAYS: dict[str, tuple[str, Shape, Powers | tuple[Powers, ...]]] = {
     "nodes": ("nodes", ("nodes", 3), LENGTH),
     "inertia": ("node_inertia", ("nodes", 3, 3), (2, 1, 0)),
@@ -404,7 +406,7 @@ def read_keys(side: SideFile) -> dict[str, Any]:
 def plain_data(keys: Mapping[str, Any], name: str, findings: Findings) -> ModalData:
     """Return modal data from the keys of a file; without shapes, data of a superelement.
 
-    If errors were added to ``findings``, the data are not valid.
+    The data are invalid if errors were added to ``findings``.
     """
     reader = ArrayReader.of(keys, findings)
     start = next((prefix for prefix in SETS if f"{prefix}shapes" in keys), None)
@@ -413,7 +415,7 @@ def plain_data(keys: Mapping[str, Any], name: str, findings: Findings) -> ModalD
     arrays: dict[str, Any] = {}
     for key, (field_name, shape, powers) in ARRAYS.items():
         array_name = start + key if "shapes" in shape else key
-        short_name = array_name.removesuffix("_shapes")  # as 'cb_tip'
+        short_name = array_name.removesuffix("_shapes")  # prefix and interface, such as 'cb_tip'
         if array_name not in reader.keys and not is_single(reader.keys.get(short_name, 0)):
             array_name = short_name
         if array_name in reader.keys or key == "nodes":
@@ -456,7 +458,7 @@ def _superelement(reader: ArrayReader, name: str) -> ModalData:
         )
     elif tip is None:
         reader.findings.refuse(("tip",), "is required of a superelement: position and rotation")
-    # forces over displacements; amplitudes of modes have the unit of length
+    # K is force over displacement; amplitudes of modes have the unit of length
     matrices = {key: reader.read(key, unknowns, (0, 1, -power))
              for power, key in ((2, "K"), (0, "M"), (1, "D")) if key in reader.keys}  # fmt: skip
     reach = np.ones(0 if reader.findings.problems else reader.sizes["unknowns"])

@@ -28,7 +28,7 @@ COORDINATES = ("x", "y", "z")
 INERTIA = ("Jx", "Jy", "Jz")
 DISPLACEMENT = ("x", "y", "z")
 ROTATION = ("rx", "ry", "rz")
-# Keys of this file by those of the plain form.
+# Keys of station files; dictionary keys are those of the plain form.
 KEYS = {
     "nodes": "stations", "shapes": "modes", "rotations": "modes", "inertia_per_length": "inertia",
     "hub_position": "interface", "hub_rotation": "interface",
@@ -176,7 +176,7 @@ def _parsed(side: SideFile) -> tuple[ModalFile, text.Source]:
 
 
 def _locate(source: text.Source, path: text.Path) -> text.Position:
-    """Return the position of a value in the file; for a table's value, of the table's name."""
+    """Return the position of a value in the file; for table values, that of the table's name."""
     return source.locate(path if source.at(path[:1]) is not None else ("table",))
 
 
@@ -187,7 +187,7 @@ def _problems(
 
 
 def _choice_problems(file: ModalFile) -> Iterator[tuple[text.Path, str]]:
-    """Yield an error per pair of alternative keys: both given, or a required one missing."""
+    """Yield an error for alternative keys that are both given, or both missing but required."""
     for first, second in (
         ("stations", "table"),
         ("station_mass", "mass_per_length"),
@@ -254,7 +254,8 @@ def _plain_keys(file: ModalFile, stations: dict[str, Any]) -> dict[str, Any]:
     }
     if isinstance(keys["mass_per_length"], float):
         keys["mass_per_length"] = np.full(n, keys["mass_per_length"])
-    if (moments := keys.pop("inertia")) is not None:  # about the axes of the data
+    # Moments of inertia about the axes of the data.
+    if (moments := keys.pop("inertia")) is not None:
         moments = np.array(moments)
         rows = np.tile(moments, (n, 1)) if moments.ndim == 1 else moments
         name = "inertia" if keys["mass_per_length"] is None else "inertia_per_length"
@@ -325,7 +326,7 @@ def _read_table(file: SideFile, modes: tuple[str, ...]) -> dict[str, Array]:
     (header_line, header), *body = rows
     names = [name for _, name in header]
     problems = _header_problems(header_line, header, modes)
-    if problems:  # the file may be secret: no message quotes its cells
+    if problems:  # messages do not quote cells of the file, which may be confidential
         raise ModelError(text.report(str(path), problems))
     values = np.zeros((len(body), len(names)))
     for k, (line, cells) in enumerate(body):

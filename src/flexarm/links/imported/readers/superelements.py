@@ -1,4 +1,4 @@
-"""Readers of superelement matrices of Abaqus and Nastran, over unknowns (node, direction)."""
+"""Readers of superelement matrices of Abaqus and Nastran; unknowns are (node, direction)."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ KINDS = {
 
 @dataclass
 class Entries:
-    """Entries of a symmetric matrix by pair of unknowns; one triangle is enough."""
+    """Entries of a symmetric matrix, of which one triangle is enough, by pair of unknowns."""
 
     title: str  # name in the file
     values: dict[tuple[Label, Label], float] = field(default_factory=dict)
@@ -90,7 +90,7 @@ def interface_order(
     name
         Name of the file, for messages.
     hub, tip
-        Numbers of the interface nodes; None: the two nodes with six directions, hub first.
+        Numbers of the interface nodes; None selects the two nodes with six directions, hub first.
 
     Raises
     ------
@@ -163,7 +163,7 @@ TYPES = {"STIFFNESS": "K", "MASS": "M", "VISCOUSDAMPING": "D", "DAMPING": "D",
 def read_abaqus(text: str, name: str, matrices: Matrices) -> None:
     """Add the matrices of an Abaqus file in `MATRIX INPUT` format to ``matrices``.
 
-    Lines ``*MATRIX, TYPE=`` give the kind of the matrix that follows.
+    A line ``*MATRIX, TYPE=`` states the kind of the matrix that follows.
 
     Raises
     ------
@@ -197,7 +197,7 @@ def read_abaqus(text: str, name: str, matrices: Matrices) -> None:
 # First letters of matrix names, such as KAAX, MAAX, BAAX, and K4AAX for structural damping.
 NAMES = {"K4": "K4", "K": "K", "M": "M", "B": "D"}
 SYMMETRIC = 6
-WIDE = 16  # characters of a field if the entry has a star
+WIDE = 16  # characters per field of an entry with a star
 
 
 def read_dmig(text: str, name: str) -> Matrices:
@@ -242,7 +242,7 @@ def read_dmig(text: str, name: str) -> Matrices:
 
 
 def _fields(line: str) -> list[str]:
-    """Split a line into name and fields, of 16 characters after a star, else of 8."""
+    """Split a line into name and fields; fields have 16 characters after a star, otherwise 8."""
     size = WIDE if "*" in line[:8] else 8
     body = line[8:72]
     return [

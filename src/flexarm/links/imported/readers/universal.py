@@ -27,8 +27,8 @@ def read_universal(path: Path, keys: dict[str, Any]) -> dict[str, Any]:
     path
         Path of the file.
     keys
-        Data that the file lacks: total_mass, preferably centre and inertia_about_origin, and
-        hub_nodes and tip_nodes by their numbers in the file.
+        Data that universal files do not contain: total_mass, hub_nodes and tip_nodes (by number in
+        the file), and preferably centre and inertia_about_origin.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def _datasets(path: Path) -> list[dict[str, Any]]:
         kinds = [int(kind) for kind in file.get_set_types()]
         indices = [k for k, kind in enumerate(kinds) if kind in kinds_read]
         datasets = [file.read_sets(k) for k in indices]
-    except Exception as error:  # pyuff raises errors of any type
+    except Exception as error:  # pyuff may raise errors of any type
         raise ModelError(f"{path}: is not a complete universal file: {error}") from None
     return [dataset for dataset in datasets if isinstance(dataset, dict) and "type" in dataset]
 
@@ -130,7 +130,7 @@ def _shape(
 
 def _integers(numbers: Any) -> list[int]:
     """Return node numbers as integers; raise ValueError for numbers that are not whole."""
-    values = np.ravel(numbers).astype(float)  # exact below 2^53
+    values = np.ravel(numbers).astype(float)  # integers below 2^53 are exact
     if not np.all(np.abs(values) < 2.0**53) or np.any(values != np.round(values)):
         raise ValueError("node numbers must be whole numbers")
     return [int(value) for value in values]
@@ -144,7 +144,7 @@ def _require_bounded(values: Array) -> Array:
 
 
 def _real(values: Any) -> Array:
-    """Return complex shapes as real ones, at the phase where the real part is largest."""
+    """Return real shapes: complex shapes at the phase at which the real part is largest."""
     if not np.iscomplexobj(values):
         return np.asarray(values, dtype=float)
     angle = np.angle(np.sum(values**2)) / 2
