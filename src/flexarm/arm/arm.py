@@ -28,7 +28,7 @@ from flexarm.arm.side_files import Mesh
 from flexarm.arm.summary import Summary, draw_chain
 from flexarm.units import Acceleration, AngularSpeed, Length, Speed
 
-_VALIDATED = WeakValueDictionary[int, "Arm"]()  # arms whose rules are met, by `id`
+_VALIDATED = WeakValueDictionary[int, "Arm"]()  # validated arms, by `id`
 
 
 class Standing(Frame):
@@ -44,9 +44,9 @@ class FixedBase(Standing):
 
 
 class BaseMotion(Part):
-    """Prescribed motion of a base: profiles of its coordinates [m] and angles [rad], 0 if left out.
+    """Prescribed motion of a base: profiles of its coordinates [m] and angles [rad], 0 if omitted.
 
-    The base frame is at ``position + (x, y, z)``, turned from ``rotation`` by
+    The base frame is at ``position + (x, y, z)``, rotated from ``rotation`` by
     ``Rx(rx) Ry(ry) Rz(rz)``.
     """
 
@@ -66,7 +66,7 @@ class MovedBase(Standing):
 
 
 class Orbit(Part):
-    """A circular orbit, whose Hill frame is the world: x away from the planet, z its normal.
+    """A circular orbit whose Hill frame is the world: x points away from the planet, z is normal.
 
     Give the ``altitude`` [m] above the Earth's equator, or the mean motion ``rate`` [rad/s] about
     any planet.
@@ -99,7 +99,7 @@ class FreeBase(Standing):
     """A floating base with its own body, velocity [m/s] and spin [rad/s] in the base frame.
 
     With ``orbit`` the world is the Hill frame of a circular orbit; velocity and spin are relative
-    to it.
+    to this frame.
     """
 
     kind: Literal["free"]
@@ -134,10 +134,10 @@ STARTS = ("stated", "equilibrium")
 class Arm(Part):
     """An arm: base, links, payload, contacts, springs and events.
 
-    Each link's joint is at the tip of the link before it, or on the link or base that its
-    ``parent`` names; the arm's tip is that of the last link.  With ``start: equilibrium`` runs
-    begin at the equilibrium for the joints' initial speeds, in place of the initial positions of
-    links and joints.
+    Each link's joint is at the tip of the previous link, or on the link or base that its ``parent``
+    names; the arm's tip is that of the last link. With ``start: equilibrium``, simulations start at
+    the equilibrium for the joints' initial speeds instead of at the initial positions of links and
+    joints.
     """
 
     flexarm: Literal[1]
@@ -161,7 +161,8 @@ class Arm(Part):
     __str__ = __repr__
 
     def _repr_html_(self) -> str:
-        # The length of a body with modes is in its file: pictures show the longest link's instead.
+        # The length of a body with modes is in its file; pictures show that of the longest link
+        # instead.
         longest = max([link.length for link in self.links]) or 1.0
         parts = [
             (name, link.joint.kind, link.length if link.modal is None else longest, link.flexible)
@@ -197,7 +198,7 @@ class Arm(Part):
 
     @property
     def parents(self) -> tuple[int, ...]:
-        """Index of the link on which each link's joint is; -1 is the base."""
+        """Index of the link that carries each link's joint; -1 is the base."""
         links = enumerate(self.links)
         if all(link.parent is None for link in self.links):
             return tuple(i - 1 for i, _ in links)
@@ -207,7 +208,7 @@ class Arm(Part):
     def branches_from(self, index: int) -> str:
         """Return the place of a joint as text, such as `` on boom at 0.5``.
 
-        Empty at the tip of the link before it in the list.
+        The text is empty if the joint is at the tip of the previous link in the list.
         """
         link, parent = self.links[index], self.parents[index]
         if parent == index - 1 and link.at == "tip":
@@ -255,7 +256,7 @@ class Arm(Part):
 
     @property
     def is_validated(self) -> bool:
-        """Whether this very object, not the arm that it was copied from, was validated."""
+        """Whether this object itself was validated, not only the arm from which it was copied."""
         return _VALIDATED.get(id(self)) is self
 
     def _check_orbit(self) -> None:
@@ -301,7 +302,7 @@ class Arm(Part):
         link.check_place(point.at or "tip", *path, "at")
 
     def _check_parents(self) -> None:
-        """Raise a validation error for a joint that is on no earlier link, or beyond its parent."""
+        """Raise a validation error unless a joint is on an earlier link, and not beyond its end."""
         for i, link in enumerate(self.links):
             known = ("base", *self.link_names[:i])
             if link.parent is not None and link.parent not in known:

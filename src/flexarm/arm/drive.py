@@ -9,7 +9,7 @@ from flexarm.arm.part import Flag, NotNegative, Number, Part, Positive, fault, r
 from flexarm.arm.servo import D, E, K, Q, S
 from flexarm.units import Angle, Current, Inductance, Inertia, Ratio, Resistance, TorqueConstant
 
-# Gear ratio; of joints that slide in [rad/m].
+# Type of the gear ratio, which has the unit rad/m for joints that slide.
 G = DefaultTypeVar("G", bound=float, default=Number, covariant=True)
 
 
@@ -28,11 +28,11 @@ class SpringTable(Part, Generic[Q, E]):
 class Friction(Part, Generic[S, E, K, D]):
     """Viscous and Coulomb friction.
 
-    ``smooth``: Coulomb's is ``coulomb tanh(speed/smoothing)``. ``dry``: stiction up to ``static``;
-    sliding friction is ``coulomb + (static - coulomb)
+    ``smooth``: Coulomb friction is ``coulomb tanh(speed/smoothing)``. ``dry``: stiction up to
+    ``static``; sliding friction is ``coulomb + (static - coulomb)
     exp(-(speed/stribeck_speed)^stribeck_exponent)``, or ``coulomb`` if no ``stribeck_speed`` is
-    given. ``lugre``: bristles with stiffness and damping transmit the friction (Canudas de Wit et
-    al. 1995).
+    given. ``lugre``: elastic bristles with damping transmit the friction (Canudas de Wit et al.
+    1995).
     """
 
     kind: Literal["smooth", "dry", "lugre"] = "smooth"
@@ -88,16 +88,17 @@ class Friction(Part, Generic[S, E, K, D]):
 
     @property
     def holds(self) -> float:
-        """Largest effort [N m or N] by which stiction holds a joint at rest."""
+        """Largest torque [N m] or force [N] with which stiction holds a joint at rest."""
         return float(self.coulomb if self.static is None else self.static)  # type: ignore[arg-type]
 
 
 class Motor(Part):
     """An electric motor on the rotor: its input is a current [A], or a voltage [V].
 
-    Its torque is ``torque_constant`` times the current; the same constant [V s/rad] times the
-    rotor's speed is the voltage that it induces. Without ``inductance`` the current follows the
-    voltage at once. The amplifier limits the current to ``current_limit`` in both cases.
+    The torque is ``torque_constant`` times the current; the same constant [V s/rad] times the
+    rotor's speed is the induced voltage (back-EMF). Without ``inductance`` the current follows the
+    voltage at once. The amplifier limits the current to ``current_limit``, also with a voltage
+    input.
     """
 
     torque_constant: Positive[TorqueConstant]
@@ -125,7 +126,8 @@ class Motor(Part):
 class Hysteresis(Part, Generic[E, K]):
     """Rate-independent loss of a transmission per cycle: Dahl's friction across its spring.
 
-    Its stiffness after each reversal is ``stiffness``; it saturates at ``effort``.
+    The stiffness of this friction after each reversal is ``stiffness``; its torque or force
+    saturates at ``effort``.
     """
 
     effort: Positive[E]
@@ -143,16 +145,16 @@ class KinematicError(Part, Generic[Q]):
 class Drive(Part, Generic[Q, S, E, K, D, G]):
     """Motor and transmission of a joint, as described in the model file.
 
-    Without ``stiffness`` the transmission is rigid and the rotor adds ``gear_ratio^2
-    rotor_inertia`` to the joint.  With it, motor and link are two coordinates joined by a spring.
-    ``rotor: simple`` counts the rotor's spin energy alone (Chen, Zhang & Liu 2012), ``full`` lets
-    its spin momentum act on the link that carries it.  ``motor_torque: true`` means that inputs
-    are given on the motor's side of the gear.
+    Without ``stiffness`` the transmission is rigid and the rotor adds
+    ``gear_ratio^2 rotor_inertia`` to the joint.  With it, motor and link are two coordinates joined
+    by a spring. ``rotor: simple`` includes only the energy of the rotor's spin
+    (Chen, Zhang & Liu 2012); with ``full`` its spin momentum also acts on the link that carries it.
+    ``motor_torque: true`` means that inputs act on the motor's side of the gear.
 
     ``gear_ratio`` is the number of rotor turns per turn of the joint; for a sliding joint the
     rotor's angle per travel [rad/m].
 
-    The following act at the joint, so their effect on the rotor is divided by ``gear_ratio``:
+    The following values refer to the joint; on the rotor they are divided by ``gear_ratio``:
     ``friction`` on the motor's side; ``efficiency`` of the gear, 1 without losses; ``backlash``,
     the whole gap before the spring winds up; ``hysteresis``; ``kinematic_error``.
     """

@@ -74,7 +74,7 @@ AnyPoint = Point | Literal["tip"]
 
 
 class Plane(Part):
-    """Half-space behind a plane through ``point``; ``normal``, of any length, points out of it."""
+    """Half-space behind a plane through ``point``; ``normal``, of any length, points outward."""
 
     kind: Literal["plane"]
     point: Vector = (0.0, 0.0, 0.0)
@@ -97,7 +97,7 @@ class Sphere(Part):
 
 
 class Box(Part):
-    """A solid box: its centre, its edges, turned about the fixed x, then y, then z axis."""
+    """A solid box: centre, edge lengths, and rotation about the fixed x, then y, then z axis."""
 
     kind: Literal["box"]
     centre: Vector = (0.0, 0.0, 0.0)
@@ -113,7 +113,7 @@ Obstacle = Annotated[Plane | Sphere | Box, Field(discriminator="kind")]
 
 
 class ContactFriction(Part):
-    """Friction of a contact, ``coefficient N v/sqrt(v^2 + smoothing^2)`` against sliding."""
+    """Friction of a contact: ``coefficient N v/sqrt(v^2 + smoothing^2)`` at sliding speed v."""
 
     coefficient: Positive[Ratio]
     smoothing: Positive[Speed] = 1e-3
@@ -122,7 +122,7 @@ class ContactFriction(Part):
 class Contact(Part):
     """Contact of a point, or a ball about it, with an obstacle that is fixed in the world.
 
-    At penetration d it pushes out by ``N = max(0, stiffness d^exponent (1 + damping d'))`` [N];
+    At penetration d the normal force is ``N = max(0, stiffness d^exponent (1 + damping d'))`` [N];
     stiffness is in N/m^exponent (Hunt & Crossley 1975).
     """
 

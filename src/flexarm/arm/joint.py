@@ -41,7 +41,7 @@ from flexarm.units import (
     TorqueStiffness,
 )
 
-PE = TypeVar("PE")  # effort as a function of time
+PE = TypeVar("PE")  # torque or force as a function of time
 # Speed as a function of time.
 PS = DefaultTypeVar("PS", default=Any)
 
@@ -62,7 +62,7 @@ class DH(Part):
 
 
 class JointLimits(Part, Generic[Q, S, E]):
-    """Range of the coordinate and the largest speed and effort."""
+    """Range of a joint's coordinate, and largest speed and torque (or force)."""
 
     lower: Q | None = None
     upper: Q | None = None
@@ -85,14 +85,14 @@ class Spring(Part, Generic[Q, E, K, D]):
 
 
 class Hub(Part):
-    """Bodies at the joint, in the joint frame, on the side of the previous or of the moved link."""
+    """Rigid bodies at a joint, in the joint frame, on the previous or on the moved link's side."""
 
     inboard: Body | None = None
     outboard: Body | None = None
 
 
 class Start(Part, Generic[Q, S]):
-    """Initial position and speed of a joint; by default the transmission starts undeflected."""
+    """Initial position and speed of a joint; by default its transmission is undeflected."""
 
     position: Q | None = None
     speed: S | None = None
@@ -101,11 +101,12 @@ class Start(Part, Generic[Q, S]):
 
 
 class Placed(Terse):
-    """Placement of a joint: frames before and after it, or DH constants."""
+    """Placement of a joint: frames before and after the joint, or DH constants."""
 
-    # Axes (0, 1, 2) of the joint frame that the coordinates turn about, one after the other.
+    # Axes (0, 1, 2) of the joint frame about which the coordinates rotate, one after the other.
     turns_about: ClassVar[tuple[int, ...]] = ()
-    rides: ClassVar[bool] = False  # whether it sits at a station of the previous link, not its end
+    # Whether the joint is at a station of its rail, not at a link's end.
+    rides: ClassVar[bool] = False
 
     name: Name | None = None
     before: Frame | None = None
@@ -201,7 +202,7 @@ class Actuated(Part, Generic[Q, S, E, K, D, PQ, PE, PS, G]):
 
 
 class Moving(Actuated[Q, S, E, K, D, PQ, PE, PS, G], Placed, Generic[Q, S, E, K, D, PQ, PE, PS, G]):
-    """A joint with a single axis, along which it slides or about which it turns."""
+    """A joint with a single axis, along which it slides or about which it rotates."""
 
     axis: tuple[Number, Number, Number] = (0.0, 0.0, 1.0)
 
@@ -357,7 +358,7 @@ class Universal(Crossed):
 
     turns_about: ClassVar[tuple[int, ...]] = (2, 1)
     kind: Literal["universal"]
-    # By factory: building the schema at import would double the time of the import.
+    # A factory, because building these schemas at import would double the import time.
     first: Turn = Field(default_factory=Turn)
     second: Turn = Field(default_factory=Turn)
 
@@ -368,14 +369,14 @@ class Universal(Crossed):
 
 
 class Attitude(Part):
-    """Initial attitude, turned about fixed x, then y, then z, and spin in the link's axes."""
+    """Initial attitude by angles about the fixed x, then y, then z axis, and spin in link axes."""
 
     rotation: tuple[Angle, Angle, Angle] = (0.0, 0.0, 0.0)
     spin: tuple[AngularSpeed, AngularSpeed, AngularSpeed] = (0.0, 0.0, 0.0)
 
 
 class Spherical(Crossed):
-    """A spherical joint: free rotation about every axis, with a torque ``damping`` times spin."""
+    """A spherical joint: free rotation about every axis, with viscous ``damping`` [N m s/rad]."""
 
     turns_about: ClassVar[tuple[int, ...]] = (0, 1, 2)
     kind: Literal["spherical"]

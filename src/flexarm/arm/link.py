@@ -44,7 +44,7 @@ from flexarm.units import Length, Ratio
 
 
 class RigidPiece(Part):
-    """A rigid end of a link: its length along x, and its body in the frame at its root side."""
+    """A rigid end piece of a link: length along x, and body in the frame at its inboard end."""
 
     length: Positive[Length]
     body: Body = Body()
@@ -71,7 +71,7 @@ class ForceTable(Part):
 
 
 class QuadraticShape(Part):
-    """A displacement of the link that is quadratic in two amplitudes, in addition to shortening.
+    """A displacement of the link that is a product of two amplitudes, in addition to shortening.
 
     ``values`` are the displacements [m] along ``direction`` at ``stations`` per product of the two
     amplitudes; a cubic spline interpolates them.
@@ -103,17 +103,17 @@ LinkBody = Annotated[
 
 
 class Link(Terse):
-    """One link with the joint that carries it; its axis runs along x of its root frame.
+    """One link with the joint that carries it; the link's axis is the x axis of its root frame.
 
-    ``length`` is the whole length along x, rigid ends included; for a sliding link the total
-    length of the beam.  A link is flexible when its section has a stiffness, unless ``rigid``, or
-    when its body has modes; such a body has its own length.  ``spans`` divides the flexible span
-    into that many equal ones, joined rigidly, each with shapes of its own, so that a link can bend
-    as far as all of them together.
+    ``length`` is the length along x, rigid ends included; for a sliding link the total length of
+    the beam. A link is flexible if its section has a stiffness (unless ``rigid``) or if its body
+    has modes; the file of such a body gives its length. ``spans`` divides the flexible span into
+    that many equal spans, joined rigidly, each with its own shapes, so that their bending angles
+    add up.
 
-    The joint is at the tip of the link before, or on ``parent``, the name of an earlier link or
-    ``base``: at its ``tip``, its ``root`` or a fraction of its length.  ``payload`` is a rigid body
-    in the frame at the link's tip.
+    The joint is at the tip of the previous link, or on ``parent``, the name of an earlier link or
+    ``base``; ``at`` is the parent's ``tip``, its ``root`` or a fraction of its length.  ``payload``
+    is a rigid body in the frame at the link's tip.
     """
 
     name: Name | None = None
@@ -178,7 +178,7 @@ class Link(Terse):
 
     @property
     def damping_ratios(self) -> tuple[float, ...]:
-        """Damping ratios of the model file as a tuple, whether given as number, list or mapping."""
+        """Damping ratios as a tuple; the model file may give a number, a list or a mapping."""
         ratios = self.damping
         if isinstance(ratios, dict):
             return tuple(ratios.values())
@@ -309,7 +309,7 @@ class Link(Terse):
             self._check_stations(section.stations)
 
     def _check_stations(self, stations: tuple[Station, ...]) -> None:
-        """Raise a validation error if stations miss the tip or take too long to integrate."""
+        """Raise a validation error if stations do not reach the tip, or are too many."""
         if abs(stations[-1].at - self.span) > 1e-9 * self.span:
             raise fault(
                 "the last station of the section must be at the end of the flexible span, {span} m",
@@ -421,7 +421,7 @@ class Link(Terse):
             raise fault("the start is outside the joint's limits", "joint", "start", "position")
 
     def _check_spans(self) -> None:
-        """Raise a validation error for keys that do not fit a link of several spans."""
+        """Raise a validation error for keys that a link of several spans cannot have."""
         if isinstance(self.joint, Sliding):
             raise fault(
                 "a sliding link is one span, since its length changes. Leave 'spans' out.", "spans"

@@ -1,4 +1,4 @@
-"""Events of a run, and free bodies that the arm can capture."""
+"""Events of a simulation, and free bodies that the arm can capture."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Self
@@ -45,10 +45,10 @@ class When(Part):
 
 
 class Tie(Part):
-    """A spring and damper between the arm's tip and a place in the world.
+    """A spring and damper between the arm's tip and a point in the world.
 
-    Without ``path`` that is where the tip is when it is attached; a path gives x, y and z as
-    functions of the time since then.
+    By default the point is the tip's position when the spring is attached. ``path`` gives x, y and
+    z of the point as functions of the time since then.
     """
 
     name: Name
@@ -58,7 +58,7 @@ class Tie(Part):
 
 
 class Event(Part):
-    """An event of a run: effects at a time ``at``, or when a quantity crosses a value (``when``).
+    """An event: effects at a time ``at``, or when a quantity crosses a value (``when``).
 
     With ``when``, the quantity is monitored from the time ``after``.
     """
@@ -126,9 +126,10 @@ ACTIONS = ("brake", "release", "servo", "capture", "let_go", "attach", "detach",
 class FreeBody(Part):
     """A body that drifts freely until the arm's tip captures it.
 
-    ``position`` and ``rotation`` are the pose of its fixture in the world at time 0; ``body`` is
-    given in the fixture's frame. ``velocity`` is the fixture's velocity in world axes, ``spin`` is
-    in body axes.  It can be captured when its fixture is within ``reach`` of the tip.
+    ``position`` and ``rotation`` are the pose of the body's grapple fixture in the world at time 0;
+    ``body`` is given in the fixture's frame. ``velocity`` is the fixture's velocity in world axes,
+    ``spin`` the angular velocity in body axes. The arm can capture the body when the fixture is
+    within ``reach`` of the tip.
     """
 
     name: Name
@@ -156,7 +157,7 @@ def require_events_fit(
 ) -> None:
     """Raise a validation error for events that name missing parts, or for duplicate body names.
 
-    Target files of servos are read; ``context`` is pydantic's, with the source of these files.
+    Target files of servos are read from the source in ``context``, pydantic's validation context.
     """
     names = [body.name for body in bodies]
     require_distinct(names, "bodies")

@@ -20,8 +20,8 @@ from pydantic_core import PydanticCustomError
 from flexarm.arm.constants import NAME_LENGTH, REPR_LENGTH
 from flexarm.units import Angle, Inertia, Length, Mass
 
-# Control characters, line breaks, overrides of the text direction, surrogates and characters that
-# XML cannot hold.
+# Characters that names may not contain: control characters, line breaks, overrides of the text
+# direction, surrogates and characters that XML does not permit.
 CONTROL = re.compile(
     "[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
 )
@@ -79,12 +79,12 @@ def _without_fault(rule: Callable[[str], str], text: str) -> str:
 
 
 def fault(message: str, *path: str | int, **values: Any) -> PydanticCustomError:
-    """Return a validation error about the relation of several fields, at a path below the model."""
+    """Return a validation error about several fields, at a path from the model to a field."""
     return PydanticCustomError("rule", message, {"path": path, **values})
 
 
 def require_increasing(values: Sequence[float], name: str, than: str) -> None:
-    """Raise a validation error at the first value of a field that does not exceed the previous."""
+    """Raise a validation error at the first value of a field that is not above the one before."""
     for i in range(1, len(values)):
         if values[i] <= values[i - 1]:
             raise fault(f"must be {than} before it", name, i)
@@ -108,7 +108,7 @@ def require_one(part: BaseModel, names: Sequence[str], message: str, place: str 
 
 
 def require_distinct(names: Sequence[str], key: str, *below: str) -> None:
-    """Raise a validation error at the first item of a list with the name of an earlier item."""
+    """Raise a validation error at the first list item that has the name of an earlier item."""
     for i, name in enumerate(names):
         if name in names[:i]:
             raise fault(
@@ -139,7 +139,7 @@ Angles = tuple[Angle, Angle, Angle]
 
 
 def _unpickled(kind: Any, args: tuple[Any, ...]) -> BaseModel:
-    """Return an instance of a generic class for given units, without fields, for unpickling."""
+    """Return an instance without fields of a generic class with given units, for unpickling."""
     cls = kind[args] if args else kind
     instance: BaseModel = cls.__new__(cls)
     return instance
@@ -148,8 +148,8 @@ def _unpickled(kind: Any, args: tuple[Any, ...]) -> BaseModel:
 class Part(BaseModel):
     """Base class of the parts of an arm's description: immutable; unknown keys are errors.
 
-    A part is validated again when it is put into another part. Copies with other values
-    (``model_copy``) are not validated when they are made.
+    A part is validated again when it becomes a field of another part. Copies by ``model_copy`` are
+    not validated when they are made.
     """
 
     model_config = ConfigDict(
@@ -191,8 +191,8 @@ def _terse(value: object) -> str:
 class Frame(Part):
     """Pose of a frame in another frame: position [m] and rotation [rad].
 
-    ``rotation`` holds the angles [rad] about A's fixed x, then y, then z axis:
-    ``R_AB = Rz(c) Ry(b) Rx(a)``.
+    ``rotation`` contains the angles a, b, c [rad] about the fixed x, then y, then z axis of the
+    other frame: the rotation matrix is ``Rz(c) Ry(b) Rx(a)``.
     """
 
     position: Vector = (0.0, 0.0, 0.0)
@@ -200,10 +200,10 @@ class Frame(Part):
 
 
 class Body(Part):
-    """A rigid body: mass [kg], centre of mass [m], inertia about it [kg m^2].
+    """A rigid body: mass [kg], centre of mass [m], inertia about the centre of mass [kg m^2].
 
-    ``inertia`` is ``[xx, yy, zz]`` or ``[xx, yy, zz, xy, xz, yz]``, the last three being the
-    off-diagonal entries of the inertia matrix itself.
+    ``inertia`` is ``[xx, yy, zz]`` or ``[xx, yy, zz, xy, xz, yz]``; the last three are the
+    off-diagonal entries of the inertia matrix, with their sign.
     """
 
     mass: NotNegative[Mass] = 0.0

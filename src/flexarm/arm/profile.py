@@ -1,4 +1,4 @@
-"""Functions of time in a model file: torques, motions, load factors."""
+"""Functions of time in a model file, for torques, motions and load factors."""
 
 from typing import Annotated, Generic, Literal, Self, TypeVar
 
@@ -41,7 +41,7 @@ class Step(Part, Generic[V]):
 
 
 class BangBang(Part, Generic[V]):
-    """A square wave: ``amplitude``, with the sign changed at each switching time; else 0."""
+    """A square wave of ``amplitude`` that changes its sign at each switching time; 0 outside."""
 
     kind: Literal["bang-bang"]
     amplitude: V
@@ -64,7 +64,7 @@ class Sine(Part, Generic[V]):
 
 
 class Cycloid(Part, Generic[V]):
-    """A motion from rest to rest with sinusoidal acceleration, ``start`` to ``end``."""
+    """A motion at rest at ``start`` and ``end``, with sinusoidal acceleration."""
 
     kind: Literal["cycloid"]
     start: V
@@ -76,8 +76,9 @@ class Cycloid(Part, Generic[V]):
 class Trapezoid(Part, Generic[V]):
     """A motion from rest to rest with a trapezoidal rate, ``start`` to ``end``.
 
-    Either in ``duration``, with the share ``ramp`` of it for speeding up and for slowing down; or
-    as fast as the limits ``rate`` ("30 deg/s") and ``acceleration`` ("60 deg/s^2") allow.
+    The motion takes ``duration``, with the fraction ``ramp`` of it for acceleration and again for
+    deceleration; or it is as fast as the limits ``rate`` ("30 deg/s") and ``acceleration`` ("60
+    deg/s^2") allow.
     """
 
     kind: Literal["trapezoid"]
@@ -102,9 +103,10 @@ class Trapezoid(Part, Generic[V]):
 
 
 class SpinUp(Part, Generic[V]):
-    """A rate that rises smoothly from 0 to ``rate`` in ``duration``, then stays constant.
+    """A rate that rises smoothly from 0 to ``rate`` within ``duration``, then stays constant.
 
-    ``rate(t) = rate (t/T - sin(2 pi t/T)/(2 pi))``, the profile of Kane, Ryan & Banerjee.
+    With T the duration, ``rate(t) = rate (t/T - sin(2 pi t/T)/(2 pi))``, the profile of Kane, Ryan
+    & Banerjee.
     """
 
     kind: Literal["spin-up"]

@@ -88,8 +88,9 @@ Outline = Annotated[Rectangle | Tube | RectangularTube | IBeam, Field(discrimina
 def rectangle_torsion(width: float, height: float) -> float:
     """Compute the Saint-Venant torsion constant [m^4] of a solid rectangle.
 
-    Timoshenko & Goodier, Theory of Elasticity: the series over odd n of tanh(n pi a/2b)/n^5 is
-    computed as 31 zeta(5)/32 plus the sum of (tanh(n pi a/2b) - 1)/n^5.
+    The constant contains the series over odd n of tanh(n pi a/2b)/n^5 (Timoshenko & Goodier, Theory
+    of Elasticity), with long side a and short side b. It is computed as 31 zeta(5)/32 plus the sum
+    of (tanh(n pi a/2b) - 1)/n^5, which converges fast.
     """
     import numpy as np
 
@@ -114,7 +115,7 @@ def section_numbers(shape: "Outline") -> tuple[float, float, float, float]:
         b, h, t = shape.width, shape.height, shape.thickness
         bi, hi = b - 2 * t, h - 2 * t
         bm, hm = b - t, h - t
-        torsion = 2 * t * (bm * hm) ** 2 / (bm + hm)  # Bredt, thin closed wall
+        torsion = 2 * t * (bm * hm) ** 2 / (bm + hm)  # Bredt's formula for a thin closed wall
         return b * h - bi * hi, (b * h**3 - bi * hi**3) / 12, (h * b**3 - hi * bi**3) / 12, torsion
     b, h, f, w = shape.width, shape.height, shape.flange, shape.web
     web_height = h - 2 * f
@@ -145,7 +146,7 @@ class Properties(Part):
     Jz: NotNegative[RotaryPerLength] = 0.0
 
 
-# Young's modulus, density and Poisson's ratio, as one writes them into a file.
+# Young's modulus, density and Poisson's ratio of named materials, in the format of a model file.
 MATERIALS = {
     "aluminium": "{E: 69 GPa, density: 2700, nu: 0.33}",
     "steel": "{E: 210 GPa, density: 7850, nu: 0.3}",
@@ -155,7 +156,7 @@ MATERIALS = {
 
 
 class Material(Part):
-    """An isotropic material; give ``nu`` or ``G`` (nu = 0.3 if neither)."""
+    """An isotropic material; give ``nu`` or ``G`` (with neither, nu = 0.3)."""
 
     E: Positive[Stress]
     density: Positive[Density]
@@ -186,8 +187,8 @@ class Material(Part):
 def shear_coefficient(shape: Outline, nu: float, *, along_y: bool) -> float:
     """Return the shear coefficient kappa of a section for a shear force along y or z.
 
-    5/6 for a rectangle, Cowper's (1966) for a round tube; for thin-walled sections the area of the
-    walls along the force over the whole area.
+    The coefficient is 5/6 for a rectangle and Cowper's value (1966) for a round tube. For
+    thin-walled sections it is the area of the walls along the force divided by the whole area.
     """
     if isinstance(shape, Rectangle):
         return 5 / 6
@@ -207,7 +208,7 @@ def shape_properties(
 ) -> Properties:
     """Return the section properties of a material and an outline, with shear if requested.
 
-    ValidationError: if a property is beyond any arm's size, or is lost to rounding.
+    A ValidationError is raised if a property is implausible for an arm, or is 0 due to rounding.
     """
     area, about_y, about_z, torsion = section_numbers(shape)
     nu = 0.3 if material.nu is None else material.nu
@@ -238,9 +239,9 @@ class Station(Properties):
 class Section(Properties):
     """A link's section: numbers, or material and shape, or a table of stations.
 
-    ``rotary_inertia: false`` leaves the bending rotary inertia (Jy, Jz) of a shape out, which is
-    Euler-Bernoulli theory to the letter.  ``shear: true`` gives a shape its shear stiffness, which
-    is Timoshenko theory; a number is the shear coefficient kappa.
+    ``rotary_inertia: false`` omits the rotary inertia of bending (Jy, Jz) of a shape, as in
+    Euler-Bernoulli theory. ``shear: true`` adds the shear stiffness of a shape, as in Timoshenko
+    theory; a number is the shear coefficient kappa.
     """
 
     material: Material | None = None
@@ -286,7 +287,7 @@ class Section(Properties):
         return self
 
     def _check_shape(self, material: Material, shape: Outline) -> None:
-        """Raise a validation error if the section properties are beyond any arm's size."""
+        """Raise a validation error if the section properties are implausible for an arm."""
         try:
             shape_properties(material, shape, rotary=self.rotary_inertia, shear=self.shear)
         except ValidationError as error:
@@ -350,8 +351,8 @@ class Section(Properties):
 class Loss(Part):
     """Damping of a material in one direction: Kelvin-Voigt time constant [s], or loss factor.
 
-    Stress is ``E (strain + time strain rate)``; or a ``loss_factor`` eta damps every mode by eta/2
-    of critical.
+    With the time constant ``time``, stress is ``E (strain + time strain rate)``. With a
+    ``loss_factor`` eta, every mode has the damping ratio eta/2.
     """
 
     time: NotNegative[Time] | None = None

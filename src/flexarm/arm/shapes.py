@@ -16,7 +16,7 @@ Normalise = Literal["tip", "mass", "none"]
 class Counted(Part):
     """Number of shapes in each direction; ``auto`` follows the rule that `check` prints.
 
-    ``static: true`` adds in every direction the static shapes of forces and moments at the tip.
+    ``static: true`` adds, in every direction, the static shapes under tip forces and moments.
     """
 
     bending_y: Count | Automatic = "auto"
@@ -47,7 +47,7 @@ class Counted(Part):
 
 
 class ArmModes(Counted):
-    """Deflections of the link in the modes of the arm at its start (the default)."""
+    """Shapes from the link's deflections in the arm's modes at the start (the default)."""
 
     kind: Literal["arm-modes"] = "arm-modes"
 
@@ -70,7 +70,7 @@ class ClampedFree(Counted):
 
 
 class TipLoad(Part):
-    """Body at the tip as a boundary condition: mass, inertia about the tip, offset outward."""
+    """Body at the tip as boundary condition: mass, inertia about the tip, offset beyond it."""
 
     mass: NotNegative[Mass] = 0.0
     inertia: NotNegative[Inertia] = 0.0
@@ -88,10 +88,10 @@ class TipLoad(Part):
 
 
 class ClampedMass(Counted):
-    """Clamped modes with a tip body; ``auto``: the whole arm outboard at ``configuration``.
+    """Clamped modes with a tip body; by default (``auto``) the outboard arm at ``configuration``.
 
-    ``configuration`` gives outboard joint angles by joint name (0 where not given).
-    ``follow: true`` lets the shapes of a sliding link follow its length.
+    ``configuration`` gives outboard joint angles by joint name; omitted angles are 0. With
+    ``follow: true`` the shapes of a sliding link are recomputed for each length.
     """
 
     kind: Literal["clamped-mass"]
@@ -119,7 +119,7 @@ class FreeFree(Counted):
 
 
 class Elements(Counted):
-    """Finite elements: the counts are numbers of elements; ``reduce`` keeps that many modes."""
+    """Finite elements: counts are numbers of elements; ``reduce`` is the number of modes kept."""
 
     kind: Literal["elements"]
     reduce: Annotated[Count, Field(ge=1)] | None = None
@@ -139,7 +139,7 @@ class CraigBampton(Counted):
 
 
 class Polynomials(Counted):
-    """Polynomials clamped at the root: n shapes have degrees 2 to n + 1 in bending, 1 to n else."""
+    """Polynomials clamped at the root: degrees 2 to n + 1 for n bending shapes, else 1 to n."""
 
     kind: Literal["polynomials"]
 
@@ -151,7 +151,7 @@ class Lumped(Counted):
 
 
 class Tabulated(BesideModel):
-    """Shapes, mass and stiffness from measurement or another program."""
+    """Shapes, mass and stiffness from measurements or another program."""
 
     kind: Literal["table"]
 
@@ -180,7 +180,7 @@ ShapeChoice = Annotated[
 
 
 class StartCurve(Part):
-    """Curve that a link starts in: deflections [m] and twist [rad] at stations along its span."""
+    """Initial deflections [m] and twist [rad] of a link at stations along its span."""
 
     stations: Annotated[tuple[Length, ...], Field(min_length=2, max_length=2000)]
     y: Annotated[tuple[Length, ...], Field(max_length=2000)] | None = None

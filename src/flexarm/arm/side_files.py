@@ -26,10 +26,10 @@ from flexarm.errors import ModelError
 class SideFiles:
     """Source of the side files that a model file names: a folder, or stored contents."""
 
-    folder: Path = Path()  # folder that names are relative to
-    # Folders in which, or below which, a file must lie; None allows any.
+    folder: Path = Path()  # folder to which names are relative
+    # Folders that must contain a file, directly or in a subfolder; None permits any folder.
     allowed: tuple[Path, ...] | None = None
-    # Contents by name that are stored with the model, so that no file is opened; None reads files.
+    # Contents stored with the model, by file name, so that no file is opened; None reads files.
     kept: Mapping[str, bytes] | None = None
     _read: dict[Path, bytes] = field(default_factory=dict, compare=False, repr=False)
 
@@ -41,7 +41,8 @@ class SideFiles:
     def read(self, name: str) -> "SideFile":
         """Return a side file with its contents.
 
-        ModelError: if there is no such file, or it may not be read; the message shows no contents.
+        A ModelError is raised if the file does not exist or is not permitted; the message does not
+        quote the file.
         """
         if self.kept is not None:
             return SideFile(name, self._stored(self.kept, name), self)
@@ -121,7 +122,7 @@ def read_regular(path: Path) -> bytes:
 def read_at_most(path: Path, most: int) -> bytes:
     """Return the bytes of a regular file, at most one byte more than the size ``most``.
 
-    ModelError: if there is no such file, or it cannot be read.
+    A ModelError is raised if there is no such file, or if it cannot be read.
     """
     try:
         with open_regular(path) as file:
@@ -136,9 +137,9 @@ def read_at_most(path: Path, most: int) -> bytes:
 def open_regular(path: Path) -> BinaryIO:
     """Open a regular file for reading, without blocking on a pipe or device.
 
-    OSError: if it cannot be read.
+    An OSError is raised if the file cannot be read.
 
-    ValueError: if it is a device, a pipe or a folder.
+    A ValueError is raised if the path is a device, a pipe or a folder.
     """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     handle = os.open(path, flags)
@@ -168,7 +169,7 @@ class BesideModel(Part):
         context = info.context if isinstance(info.context, dict) else {}
         previous_file = value.side_file if isinstance(value, BesideModel) else None
         if previous_file is not None and previous_file.name == part.file and "files" not in context:
-            part._side_file = previous_file  # validated again: the file is not read again
+            part._side_file = previous_file  # validated a second time: the file is not read again
             return part
         files = context.get("files", SideFiles() if previous_file is None else previous_file.files)
         try:
@@ -179,9 +180,9 @@ class BesideModel(Part):
 
 
 class Mesh(BesideModel):
-    """A triangle mesh (STL, OBJ or DAE) that is drawn for a link or a base.
+    """A triangle mesh (STL, OBJ or DAE) that is displayed for a link or a base.
 
-    It moves with the root frame, in which it is given; its numbers times ``scale`` are metres.
+    Its coordinates are in the root frame and times ``scale`` are metres.
     """
 
     scale: Positive[Number] = 1.0

@@ -20,7 +20,7 @@ class Summary:
     lines: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()  # headers of the table
     rows: Sequence[Sequence[str]] = ()
-    most: int = TEXT_ROWS  # rows printed as text; the number of the others is printed
+    most: int = TEXT_ROWS  # largest number of rows in text; the number of omitted rows is printed
 
     def text(self) -> str:
         """Return the summary as text for a terminal."""
@@ -82,7 +82,8 @@ def _row(tag: str, cells: Sequence[str]) -> str:
 def draw_chain(parts: Sequence[tuple[str, str, float, bool]]) -> str:
     """Return an SVG picture of links stretched out in a line.
 
-    ``parts`` has by link: name, kind of joint, length [m], whether the link is flexible.
+    ``parts`` contains for each link its name, kind of joint, length [m], and whether it is
+    flexible.
     """
     total = sum(length for _, _, length, _ in parts) or 1.0
     scale = (WIDTH - 40) / total

@@ -1,7 +1,7 @@
 """Mass integrals of a link's shape functions over its span, computed by Gauss quadrature.
 
-A point of the span is ``r(x) = x e_x + Phi(x) d + 1/2 d^T X(x) d``: The position is linear and
-quadratic in the amplitudes d; the axial shortening is quadratic. Terms of low degree in d are
+A point of the span is at ``r(x) = x e_x + Phi(x) d + 1/2 d^T X(x) d``, with displacements linear
+and quadratic in the amplitudes d; the axial shortening is quadratic. Terms of low degree in d are
 stored as constant integrals. Terms of higher degree, which are products of quadratic displacements
 and the fourth-order bending energy, are stored as values at quadrature points.
 """
@@ -63,7 +63,7 @@ class Pairs:
         return np.asarray(form[..., self.rows, self.columns])
 
     def matrix(self, entries: Expr) -> Expr:
-        """Return the symmetric matrix (size, size) with one given entry per pair, else 0."""
+        """Return the symmetric matrix (size, size) with given entries at the pairs, 0 elsewhere."""
         result = type(entries)(self.size, self.size)
         for i, (k, l) in enumerate(zip(self.rows.tolist(), self.columns.tolist(), strict=True)):
             result[k, l] = entries[i]

@@ -198,7 +198,7 @@ def gauss_nodes(edges: Array, counts: list[int]) -> tuple[Array, Array]:
 
 
 def _orthonormal(functions: Array, weights: Array) -> Array:
-    """Return orthonormal functions, in the weighted inner product, that span given ones (p, k)."""
+    """Orthonormalise functions (p, k) in the inner product with the given weights."""
     root = np.sqrt(weights)[:, None]
     sizes = np.linalg.norm(root * functions, axis=0)
     scaled = (root * functions)[:, sizes > 0] / sizes[sizes > 0]
