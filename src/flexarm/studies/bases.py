@@ -104,18 +104,18 @@ def recounted(arm: Arm, shape_counts: Mapping[int, Counts]) -> Arm:
 
 
 def stretched(arm: Arm) -> Arm | None:
-    """Return the arm with one more axial shape in each link whose section has EA.
+    """Return the arm with one more axial shape in each link whose section states EA.
 
-    Return None if no link with counted shape functions states EA.
+    The result is None if no link with a changeable number of shape functions states EA.
     """
     able = {i: n for i, n in numbers(arm).items() if _stiff(arm.links[i]).x}
     return recounted(arm, {i: n._replace(x=n.x + 1) for i, n in able.items()}) if able else None
 
 
 def widened(arm: Arm, still: Collection[tuple[int, Direction]] = ()) -> Arm:
-    """Return the arm with at least one shape in each direction of given stiffness.
+    """Return the arm with at least one shape in each direction whose stiffness is stated.
 
-    Directions given in ``still`` as (link index, direction) are not extended.
+    Directions in ``still``, pairs (link index, direction), remain without shapes.
     """
     shape_counts = {}
     for i, number in numbers(arm).items():
@@ -128,8 +128,8 @@ def widened(arm: Arm, still: Collection[tuple[int, Direction]] = ()) -> Arm:
 def by_rule(arm: Arm) -> Arm:
     """Return the arm with loaded modes, as many as the automatic rule chooses.
 
-    Loaded modes are the mode shapes of a link with the inertia at its root and tip. An arm whose
-    model file refers to individual modal amplitudes is returned unchanged.
+    Loaded modes are the mode shapes of a link with inertias attached at its root and tip. An arm
+    whose model file refers to individual modal amplitudes is returned unchanged.
     """
     if any(_names_amplitudes(link) for link in arm.links if link.beam):
         return arm
@@ -143,9 +143,9 @@ def by_rule(arm: Arm) -> Arm:
 def reference(arm: Arm) -> Arm:
     """Return the arm on the reference basis: eight mass-normalised loaded modes per direction.
 
-    The modes are computed with locked joints and supplemented by static shapes. The static shapes
-    are omitted if the model cannot be built with them, as with a heavy tip body, whose loaded modes
-    already span the static shapes.
+    The modes are computed with locked joints and supplemented by static shapes. Static shapes are
+    omitted if the model cannot be built with them. An example is a link with a heavy tip body,
+    whose loaded modes already span the static shapes.
     """
 
     def many(_: Counted, number: Counts, *, static: bool) -> Counted:
@@ -156,7 +156,7 @@ def reference(arm: Arm) -> Arm:
 
 
 def families(arm: Arm) -> dict[str, Arm]:
-    """Return the arm on other families of shape functions, as a mapping from family name to arm.
+    """Return variants of the arm with other families of shape functions, by name of the family.
 
     Each variant has as many shape functions as the arm. The result is empty if the model file
     refers to individual modal amplitudes, which are undefined in other families.
@@ -186,7 +186,7 @@ def can_enrich(link: Link) -> bool:
 
 
 def of_family(link: Link) -> bool:
-    """Return whether the link's shapes can be added singly, unlike elements of a mesh."""
+    """Return whether the link's shapes can be added one at a time, unlike elements of a mesh."""
     return can_enrich(link) and not isinstance(link.shapes, MESHES)
 
 
@@ -204,8 +204,9 @@ def _buildable(*arms: Arm) -> Arm:
 def _counted(arm: Arm, change: Callable[[Counted, int], int], *, static: bool = False) -> Arm:
     """Return the arm with the number n of shapes per direction replaced by ``change(shapes, n)``.
 
-    Directions without shape functions are unchanged. With ``static``, static shapes are added to
-    the families that have such an option.
+    The first argument of ``change`` is the link's choice of shapes. Directions without shape
+    functions are unchanged. If ``static``, static shapes are added to the families that have them
+    as an option.
     """
 
     def made(choice: Counted, number: Counts) -> Counted:
@@ -223,8 +224,8 @@ def _changed(
 ) -> Arm:
     """Return the arm with the shapes of each link i replaced by ``make(shapes, counts[i])``.
 
-    ``shape_counts`` maps link indices to counts; by default, all links with countable shapes and
-    their present counts.
+    ``shape_counts`` maps link indices to counts. By default it contains all links whose number of
+    shapes can be changed, with their present counts.
     """
     links = list(arm.links)
     for i, number in (numbers(arm) if shape_counts is None else shape_counts).items():
@@ -235,7 +236,7 @@ def _changed(
 
 
 def _stiff(link: Link) -> Counts:
-    """Return 1 for each direction in which the link's section has a stiffness, else 0."""
+    """Return 1 for each direction in which the link's section states a stiffness, else 0."""
     assert link.section is not None
     span = Span.of(link.section, link.span)
     return Counts(*(int(span.has(MOTIONS[direction].stiffness)) for direction in DIRECTIONS))
@@ -247,10 +248,10 @@ def _keys(number: Counts) -> dict[str, int]:
 
 
 def _less(number: Counts) -> Counts:
-    """Return how many fixed-interface modes leave ``number`` Craig-Bampton shapes in total.
+    """Return the numbers of fixed-interface modes for ``number`` Craig-Bampton shapes in total.
 
-    The static shapes of the tip, two per bending direction and one for twist and stretch, make up
-    the difference; at least one fixed-interface mode is left.
+    The difference consists of the static shapes of the tip: two per bending direction, one for
+    twist and one for stretch. At least one fixed-interface mode remains.
     """
     beams = [max(n - 2, 1) if n else 0 for n in (number.y, number.z)]
     rods = [max(n - 1, 1) if n else 0 for n in (number.twist, number.x)]
@@ -284,7 +285,7 @@ class Answer:
     shapes: dict[str, dict[str, Any]]  # the key ``shapes`` of the model file, by link
     coordinates: int  # number of coordinates
     rtol: float  # tolerance to simulate with
-    estimate: float  # upper estimate of the run's error, relative to the range of the deflections
+    estimate: float  # upper estimate of the error, relative to the deflections' range
     within: bool  # whether the estimate is within the requested error
     trials: int  # number of bases that were evaluated
 
@@ -322,9 +323,10 @@ class ShapeRuns:
 
 
 def differences(run: Run, best: Run) -> dict[str, float]:
-    """Return, by link, the largest tip deflection difference of two runs over its range.
+    """Return the largest difference of tip deflections of two runs, relative to their range.
 
-    The range is taken from the run ``best``. Links that do not deflect are left out.
+    The result has one entry by name of each link that deflects; the range is that of the run
+    ``best``.
     """
     errors = {}
     for part, other in zip(run.model.links, best.model.links, strict=True):
@@ -346,13 +348,13 @@ class ShapeSearch:
     Parameters
     ----------
     runs
-        The runs of the motion.
+        Cache of the runs of the motion.
     want
         Requested error, relative to the range of the deflections.
     trials
         Largest number of bases to evaluate; unlimited if None.
     say
-        Called with a description of the next run.
+        Function that is called with a description of each next run.
     """
 
     def __init__(
@@ -371,18 +373,18 @@ class ShapeSearch:
         return self.trials is not None and self.count >= self.trials
 
     def cheapest(self, start: Arm) -> Answer | None:
-        """Find the smallest basis and the loosest tolerance within the requested error.
+        """Find the smallest basis and the loosest tolerance that meet the requested error.
 
         Parameters
         ----------
         start
-            The arm with a basis of the shape family to search in.
+            The arm, with shapes of the family in which to search.
 
         Returns
         -------
         Answer or None
-            The smallest basis within the requested error, or the best one found; None if no link
-            deflects.
+            The smallest basis within the requested error, else the best basis found; None if no
+            link deflects.
         """
         base, rich = self._reference(start)
         assert self.best is not None
@@ -408,11 +410,11 @@ class ShapeSearch:
         return max(differences(run, self.best).values(), default=0.0) + self.margin
 
     def _reference(self, start: Arm) -> tuple[Arm, Arm]:
-        """Return the last two bases of an enrichment that made the reference run accurate.
+        """Enrich a basis until the reference run is accurate; return the last two bases.
 
-        Enrichment stops once the estimated error of the reference run is a fraction of the
-        requested error, or when trials or coordinates are exhausted; the reference run and its
-        error are stored.
+        Enrichment stops as soon as the estimated error of the reference run is small relative to
+        the requested error, or when the limit of trials or of coordinates is reached. The reference
+        run and its error are stored.
         """
         base, more = start, 1
         rich = base
@@ -424,7 +426,7 @@ class ShapeSearch:
                     break
                 self._tell(rich)
                 run = self.runs.of(rich)
-            except FlexarmError:  # a basis that cannot be built, or a run that would take hours
+            except FlexarmError:  # the basis cannot be built, or its run would take hours
                 if self.best is None:
                     raise
                 break
@@ -473,8 +475,8 @@ class ShapeSearch:
     def _fewer(self, arm: Arm) -> Arm:
         """Return the arm after removing shapes one by one, within the requested error.
 
-        In each step, the candidates are the last shape functions of all directions; the one with
-        the smallest contribution is removed first.
+        In each step the candidates are the last shape functions of all directions. The candidate
+        with the smallest contribution is tried first.
         """
         tails, blocked = self._tails(arm), set()
         while True:
@@ -510,7 +512,7 @@ class ShapeSearch:
         return rtol, error
 
     def _tails(self, arm: Arm) -> dict[Place, float]:
-        """Return the contribution of shapes k and above, by (link, direction, k).
+        """Return the contribution of shapes from number k on, by (link, direction, k).
 
         The contribution is the largest tip displacement due to these shape functions in the
         reference run, relative to the range of the deflections.
@@ -558,9 +560,9 @@ def _size(arm: Arm) -> int:
 
 
 def _without(arm: Arm, small: set[Place]) -> dict[int, Counts]:
-    """Return shape-function counts by link index after removing the set ``small``.
+    """Return shape-function counts by link index without the shapes in ``small``.
 
-    A link whose shape functions would all be removed is left unchanged.
+    A link that would lose all its shape functions keeps all of them.
     """
     left_counts = {}
     for i, number in numbers(arm).items():
@@ -571,10 +573,10 @@ def _without(arm: Arm, small: set[Place]) -> dict[int, Counts]:
 
 
 def _added(run: Run, part: LinkModel, direction: Direction, first: int) -> float:
-    """Return the largest tip displacement [m] in a run due to shapes ``first`` and above.
+    """Return the largest tip displacement [m] in a run due to shapes from ``first`` on.
 
-    Only one elastic direction is considered. A twist angle is converted to the displacement of a
-    point at a distance of one link length from the axis.
+    Only shapes of one elastic direction are considered. A twist angle is converted to the
+    displacement of a point at a distance of one link length from the axis.
     """
     shapes, length = _shapes(run, part)
     columns, tip = shapes.moving(direction)[first - 1 :], np.array([length])
@@ -585,7 +587,7 @@ def _added(run: Run, part: LinkModel, direction: Direction, first: int) -> float
 
 
 def _shapes(run: Run, part: LinkModel) -> tuple[Shapes, float]:
-    """Return a link's shapes and its length [m]; of a sliding link the longest in the run."""
+    """Return a link's shapes and length [m]; for a sliding link, at its longest in the run."""
     q = run.q[-1].copy()
     if part.body.range is not None:
         q[part.exposed] = np.clip(run.q[:, part.exposed].max(), *part.body.range)

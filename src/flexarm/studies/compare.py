@@ -37,7 +37,7 @@ COUNTED = ("forward_dynamics", "mass_matrix", "bias")  # functions whose operati
 
 
 class Errors(NamedTuple):
-    """Largest relative differences from the reference formulation over states; None if undefined.
+    """Largest relative differences from the reference formulation; None if undefined.
 
     Attributes
     ----------
@@ -64,19 +64,22 @@ class Compared:
     Attributes
     ----------
     refusal
-        Reason why the formulation does not support the arm, else None. No comparison is made then.
+        Reason why the formulation does not support the arm, so that there is no comparison; else
+        None.
     errors
-        Largest errors over all states; the error of accelerations is None if a state is singular.
+        Largest errors over all states; the acceleration error is None if a state is singular.
     singular
-        Reason why accelerations are undefined at the start or at a compared state, else None.
+        Reason why accelerations are undefined at the start or at a compared state; None if they are
+        defined.
     curve
-        Largest errors of the random states, one entry per deflection.
+        Largest errors at the random states, one entry per deflection.
     exponents
-        Exponents p of error ~ deflection^p; None where fewer than two errors exceed rounding.
+        Exponents p of power laws error ~ deflection^p; None where fewer than two errors exceed
+        rounding.
     counts
         Numbers of arithmetic operations, keyed by function.
     microseconds
-        Time of one evaluation of forward dynamics, compiled at the quick level [us].
+        Time [us] of one evaluation of forward dynamics, compiled at the quick level.
     """
 
     refusal: str | None = None
@@ -95,7 +98,7 @@ class Comparison(Summarised):
     Attributes
     ----------
     arm, coordinates, states
-        Name of the arm, number of its coordinates, number of states compared.
+        Name of the arm, number of its coordinates, and number of compared states.
     deflections
         Tip deflections of the random states, relative to each link's length.
     allowed
@@ -140,12 +143,13 @@ def compare(
     arm
         The arm.
     paper
-        Whether formulations use the approximations of their papers, which then appear as errors.
+        Whether formulations use the approximations of the papers that introduced them. The
+        approximations then appear as errors.
     points
         Number of Gauss points per element of ``element-jacobian``; by default exact quadrature.
     deflection
-        Deflection, stretch, and rotation times length of each link's tip in the random states,
-        relative to the link's length; a sequence yields errors as a function of deflection.
+        Size of the random tip deflections, relative to each link's length; rotations are multiplied
+        by the length. A sequence of sizes yields errors as a function of deflection.
     seed
         Seed of the random states.
     progress
@@ -154,7 +158,7 @@ def compare(
     Returns
     -------
     Comparison
-        Differences from the reference and times, by formulation.
+        Differences from the reference formulation and evaluation times, by formulation.
 
     Raises
     ------
@@ -167,7 +171,7 @@ def compare(
     refuse_options(deflections, seed=seed, points=points)
     model = build(arm)
     reference = _traced(formulation(REFERENCE, model))
-    # An arm without accelerations is refused here.
+    # Raises an error for an arm without defined accelerations.
     run = simulate_whole(arm, t_end=SHORT_RUN, dt=SHORT_RUN / 2)
     drawn = [[_paced(reference, *s) for s in _random_states(model, seed, d)] for d in deflections]
     passed = zip(run.q[1:], run.v[1:], strict=True)
@@ -196,7 +200,7 @@ def _deflections(deflection: object) -> tuple[float, ...]:
     items = [deflection] if isinstance(deflection, float | int) else deflection
     try:
         values = tuple(float(item) for item in islice(items, MOST_DEFLECTIONS + 1))  # type: ignore[call-overload]
-    except Exception:  # texts, or objects whose conversion to a number raises any error
+    except Exception:  # text, or an object whose conversion to a number raises any error
         raise refused("deflection", deflection, "a number, or a list of numbers") from None
     if len(values) > MOST_DEFLECTIONS:
         raise refused("deflection", deflection, f"at most {MOST_DEFLECTIONS} numbers")
@@ -241,7 +245,8 @@ def _compared(
 ) -> Compared:
     """Return one formulation's errors, operation counts and evaluation time as a `Compared`.
 
-    Each group of states yields one set of errors: one group per deflection, then the short run.
+    Each group of states yields one set of errors. There is one group of random states per
+    deflection, and a last group from the short run.
     """
     traced = _traced(eq)
     free = [i for i in range(eq.model.size) if i not in eq.model.prescribed]
@@ -267,7 +272,8 @@ def _errors(values: Array | list[float]) -> Errors:
 def _largest_errors(traced: ca.Function, states: list[_ComparedState], free: list[int]) -> Array:
     """Return the largest relative errors of mass matrix, bias and acceleration, shape (3,).
 
-    The maxima are taken over ``states``; the acceleration error is over the ``free`` coordinates.
+    Each error is the maximum over ``states``. The acceleration error includes only the coordinates
+    with indices ``free``.
     """
     errors = np.zeros(3)
     for q, v, expected in states:
@@ -292,9 +298,10 @@ def _singular(eq: Equation, traced: ca.Function, groups: list[list[_ComparedStat
 
 
 def _exponent(deflections: Sequence[float], errors: Array, allowed: float) -> float:
-    """Return the exponent p of error ~ deflection^p, fitted to errors above ``allowed``.
+    """Return the exponent p of a power law error ~ deflection^p.
 
-    Return NaN if fewer than two deflections have such errors.
+    Only errors above ``allowed`` are fitted. The result is NaN if fewer than two deflections have
+    such errors.
     """
     above = np.isfinite(errors) & (errors > allowed)
     x, y = np.log(np.asarray(deflections)[above]), np.log(errors[above])
@@ -329,8 +336,8 @@ def _relative(difference: Array, *wholes: Array) -> float:
 def _paced(traced: ca.Function, q: Array, v: Array) -> tuple[Array, Array]:
     """Return the state with rates scaled so that Coriolis forces are as large as gravity.
 
-    Otherwise gravity could mask errors of the Coriolis forces. Rates are unchanged if gravity or
-    Coriolis forces vanish.
+    Otherwise gravity could mask errors of the Coriolis forces. If gravity or Coriolis forces
+    vanish, rates are unchanged.
     """
     values = _values(traced, q, v)
     coriolis, gravity = (
@@ -341,7 +348,7 @@ def _paced(traced: ca.Function, q: Array, v: Array) -> tuple[Array, Array]:
 
 
 def _random_states(model: Model, seed: int, deflection: float) -> list[tuple[Array, Array]]:
-    """Return two random states (q, v) with tips deflected by a fraction of the link length.
+    """Return two random states (q, v), with tips deflected by a fraction of the link length.
 
     Joint angles are uniformly distributed; rates of deflection are proportional to the deflection,
     as in a vibration.
@@ -379,7 +386,7 @@ def _microseconds(eq: Equation, q: Array, v: Array) -> float:
 
 
 def operation_counts(eq: Equation, name: str) -> OperationCounts:
-    """Count the arithmetic operations of one function of a formulation, as compiled.
+    """Count the arithmetic operations in the compiled code of one function of a formulation.
 
     Parameters
     ----------

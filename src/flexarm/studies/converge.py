@@ -64,8 +64,8 @@ class Row:
     coordinates
         Number of coordinates.
     frequency_error_free, frequency_error_locked
-        Largest relative error of the slow elastic frequencies with joints free and locked, at the
-        start and with all joints bent by 45 degrees.
+        Largest relative error of the slow elastic frequencies with free joints and with locked
+        joints, at the start and with all joints at 45 degrees.
     top_frequency
         Highest frequency at the start [rad/s].
     step
@@ -98,9 +98,9 @@ class Convergence(Summarised):
     wish
         Acceptable error, relative to the range of the deflections.
     estimate
-        Largest error of a link's tip deflection, relative to the range of this deflection: the
-        difference from a run with one more shape function of the family and the static shapes; None
-        if no link deflects.
+        Largest error of a link's tip deflection, relative to the range of this deflection. The
+        error is the difference from a run with one more shape function of the family and the static
+        shapes. None if no link deflects.
     step_of_family
         Difference of the tip deflections from a run with one more shape function of the family,
         without static shapes; None for meshes.
@@ -109,7 +109,7 @@ class Convergence(Summarised):
     mismatch
         Whether the family lacks a shape function that the motion requires.
     slope
-        Largest slope of a link in the run.
+        Largest bending slope of a link in the run.
     model_error
         Estimated error of the bending theory (linear links against exact links), relative to the
         range of the deflections. 0 for exact links; None if unknown.
@@ -117,11 +117,11 @@ class Convergence(Summarised):
         Change of the tip deflections, relative to their range, due to one more axial shape function
         in links that state EA; None if no link states EA, or if the run ended early.
     rows
-        Errors and costs of the given basis, the enriched basis, the bases with one more and one
+        Errors and costs of the original basis, the enriched basis, the bases with one more and one
         fewer shape function, and other families.
     answer
-        Basis with an acceptable error, or the best basis found; None if the given basis is
-        acceptable, if no link deflects, or if no other bases were to be tried.
+        Basis with an acceptable error, or else the best basis found. None if the original basis is
+        acceptable, if no link deflects, or if no other bases were tried (``others`` is false).
     advice
         Recommendations as sentences.
     """
@@ -171,12 +171,12 @@ def converge(
     t_end
         Duration of the runs [s].
     wish
-        Acceptable discretisation error, relative to the range of the tip deflections. The given
-        shape functions are retained if their error is acceptable.
+        Acceptable discretisation error, relative to the range of the tip deflections. The model
+        file's shape functions are retained if their error is acceptable.
     want
-        Acceptable total error of shape functions and integration tolerance, such as 0.01 or
-        ``"1%"``, instead of ``wish``; the smallest basis and the loosest tolerance are searched
-        for.
+        Acceptable total error caused by shape functions and integration tolerance, such as 0.01 or
+        ``"1%"``, instead of ``wish``. The smallest basis and the loosest tolerance that meet it are
+        searched for.
     others
         Whether to try fewer and more shape functions and other families, and to refine the best
         basis until its error is acceptable.
@@ -234,7 +234,7 @@ def converge(
     is_sequence = all(of_family(link) for link in arm.links if can_enrich(link))
     if is_sequence and grown.status == "finished":
         steps = max(differences(given_run, grown).values(), default=None)
-    # In a convergent family, each further shape at least halves the error.
+    # In a convergent family of shapes, each additional shape at least halves the error.
     mismatch = bool(estimate and steps is not None and estimate > 2 * steps)
     validity = best.validity
     answer = None
@@ -252,7 +252,7 @@ def converge(
 def read_want(value: object) -> float:
     """Return the requested relative error as a number; text such as ``1%`` is converted.
 
-    Raise an error if it lies outside 1e-6 to 0.5.
+    An error is raised for a number outside 1e-6 to 0.5.
     """
     try:
         share = quantity(value, "1")
@@ -265,7 +265,7 @@ def read_want(value: object) -> float:
 
 
 def _wanted(arm: Arm, search: ShapeSearch) -> Convergence:
-    """Return the smallest basis and loosest tolerance whose error is within the requested one."""
+    """Return the result of a search for the smallest basis within the requested error."""
     answer = search.cheapest(by_rule(arm))
     best, given_run = search.best, search.runs.of(arm)
     assert best is not None
@@ -311,8 +311,8 @@ def frequencies(arm: Arm) -> tuple[dict[tuple[str, str], Array], float]:
 def _stretch(arm: Arm, given_run: Run, runs: ShapeRuns) -> float | None:
     """Return the change of the tip deflections due to one more axial shape function.
 
-    The largest change over all links is relative to the range of the deflections. Return None if no
-    link states EA, or if a run fails or ends early.
+    The result is the largest change over all links, relative to the range of the deflections. It is
+    None if no link states EA, or if a run fails or ends early.
     """
     other = stretched(arm)
     if other is None:
@@ -340,8 +340,9 @@ def _erring_least(listed: Mapping[str, Arm], rows: list[Row]) -> Arm:
 def _bases(arm: Arm, *, others: bool) -> dict[str, Arm]:
     """Return the variants of the arm to compare, keyed by a description of the shape functions.
 
-    The variants have the given basis, the enriched basis, and one more shape function; with
-    ``others`` also one fewer, and other families. Duplicates are omitted.
+    The variants are the original basis, the enriched basis, and the basis with one more shape
+    function; with ``others`` also the basis with one fewer shape function, and other families.
+    Duplicates are omitted.
     """
     listed = {
         f"as given: {title(arm)}": arm,
@@ -367,7 +368,7 @@ def _bases(arm: Arm, *, others: bool) -> dict[str, Arm]:
 def _same(arm: Arm) -> bytes:
     """Return a key that is equal for arms whose shapes span the same space.
 
-    It is formed from modal stiffness matrices and tip rotations, rounded to six decimals.
+    The key is formed from modal stiffness matrices and tip rotations, rounded to six decimals.
     """
     rows = [
         np.concatenate([part.beam.integrals.stiffness.ravel(), part.beam.tip_angle.ravel()])

@@ -38,7 +38,7 @@ class Optimum(Summarised):
     name
         Name of the study.
     values
-        Values of the parameters, in SI.
+        Optimal values of the parameters, in SI units, keyed by name.
     quantities
         Quantities of the optimal design, in SI units, keyed by name.
     first
@@ -49,9 +49,10 @@ class Optimum(Summarised):
     kept
         Whether the design satisfies all limits.
     refuted
-        Relative improvement of the objective by a better design nearby; 0 if none was found.
+        Relative improvement of the objective by a better design nearby; 0 if no nearby design is
+        better.
     designs
-        Number of designs that were computed.
+        Number of designs that were computed in the search.
     arm
         The arm with the optimal parameter values, or None if the study has no arm.
     """
@@ -111,16 +112,16 @@ def optimise(
     Parameters
     ----------
     plan
-        A study file with ``aim`` and ``limits``, or a mapping of its contents. The first designs of
-        its sampling, at most 64, are computed first; the search begins at the best of them.
+        A study file with ``aim`` and ``limits``, or a mapping of its contents. At most 64 designs
+        of the sampling are computed first. The search begins at the best of these designs.
     progress
         Function called with a line of text after each step of the search.
 
     Returns
     -------
     Optimum
-        The best design and its quantities. Nearby designs are computed too: `refuted` is nonzero if
-        a nearby design is better.
+        The best design and its quantities. Nearby designs are computed too; ``refuted`` is nonzero
+        if one of them is better.
 
     Raises
     ------
@@ -198,7 +199,7 @@ def _require(study: Study, where: str) -> None:
 class Designs:
     """Evaluator of a study's designs at arbitrary points of the unit cube of parameters."""
 
-    study: Study  # the study, with aim and limits
+    study: Study  # the study, the study, with aim and limits
     count: int = 0  # designs computed so far
     reason: str = ""  # reason why the last failed design could not be computed
     # Largest magnitudes of quantities in the first designs, to which margins to limits of 0 are
@@ -222,8 +223,8 @@ class Designs:
     def judged(self, places: Array) -> tuple[Array, Array]:
         """Return the objective, shape (N,), and relative margins to limits, shape (N, limits).
 
-        The objective is to be minimised; a negative margin violates its limit. A design that cannot
-        be computed has a NaN objective.
+        The objective is to be minimised. A negative margin means that the limit is violated. A
+        design that cannot be computed has a NaN objective.
         """
         plan, columns = self.study.plan, self.at(places)
         assert plan.aim is not None
@@ -262,7 +263,7 @@ class Designs:
     def best(self, aims: Array, margins: Array) -> int:
         """Return the index of the feasible design with the least objective.
 
-        If no design satisfies all limits, return the index of the design with the smallest
+        If no design satisfies all limits, the result is the index of the design with the smallest
         violation.
 
         Raises
@@ -283,7 +284,7 @@ class Found:
 
     place: Array  # point of the unit cube, (parameters,)
     margins: Array  # relative margin to each limit, (limits,)
-    refuted: float  # relative gain by a design nearby; 0 if none is better
+    refuted: float  # relative improvement by a nearby design; 0 if none is better
 
     @property
     def kept(self) -> bool:
@@ -292,9 +293,9 @@ class Found:
 
 
 def search(designs: Designs, begin: Array, tell: Callable[[float], None]) -> Found:
-    """Search for an optimum from a point of the unit cube, and compare it with nearby designs.
+    """Search for an optimum from a point of the unit cube, and test it by nearby designs.
 
-    The search is restarted from a better nearby design, up to three searches in total.
+    If a nearby design is better, the search restarts from it, up to three searches in total.
     """
     for seed in range(SEARCHES):
         place = _descend(designs, begin, tell)
@@ -333,7 +334,7 @@ def _around(place: Array, seed: int) -> Array:
 
 
 def _descend(designs: Designs, begin: Array, tell: Callable[[float], None]) -> Array:
-    """Return the best design that SciPy's COBYQA, a derivative-free method, has visited.
+    """Return the best design that the derivative-free method COBYQA of SciPy has visited.
 
     The search begins at the point ``begin`` of the unit cube, shape (parameters,), and calls
     ``tell`` with the objective after each iteration.
@@ -360,14 +361,14 @@ def _descend(designs: Designs, begin: Array, tell: Callable[[float], None]) -> A
         bounds=Bounds(np.zeros_like(begin), np.ones_like(begin)),
         constraints=[limits] if designs.bounds else [], callback=lambda x: tell(at(x)[0]),
     )  # fmt: skip
-    # A parameter very close to an end of its range is set to that end.
+    # Parameters very close to an end of their range are set to that end.
     at(np.where(np.abs(end.x - np.round(end.x)) < 10 * SEARCH_ACCURACY, np.round(end.x), end.x))
     aims, margins = map(np.array, zip(*cache.values(), strict=True))
     return np.frombuffer(list(cache)[designs.best(aims, margins)])
 
 
 def _result(study: Study, designs: Designs, begin: Array, result: Found) -> Optimum:
-    """Return the `Optimum` of a search; its first and best design are computed once more."""
+    """Return the `Optimum` of a search, after computing its first and best designs once more."""
     columns = designs.at(np.stack([begin, result.place]))
     names = [axis.name for axis in study.axes]
     numbers = {name: float(columns[name][1]) for name in names}

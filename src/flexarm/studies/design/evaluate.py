@@ -1,4 +1,4 @@
-"""Computation of the quantities of designs; failed designs get a reason instead."""
+"""Computation of the quantities of designs, or of the reasons why designs failed."""
 
 import hashlib
 from collections.abc import Iterator
@@ -116,7 +116,7 @@ class Rows:
 
 
 class Evaluator:
-    """Evaluator of a study's designs, which compiles the equations of motion only where needed.
+    """Evaluator of a study's designs, which compiles equations of motion as rarely as possible.
 
     Designs that differ only in their initial state share the compiled equations.
     """
@@ -207,9 +207,10 @@ class Evaluator:
         return prepare(model, self._times, equation=equation, rtol=self._options.rtol)
 
     def _variations(self, rows: Rows) -> tuple[Variations | None, Ints]:
-        """Return the initial-value problems of designs, and which designs these are.
+        """Return the initial-value problems of designs, and the indices of these designs.
 
-        Designs with events or friction are simulated here, one by one; failures are recorded.
+        Designs with events or friction are not returned, but simulated one by one at once. Failures
+        are recorded.
         """
         columns = [rows.values[name].tolist() for name, _ in self._numbers]
         numbers = distinct(zip(*columns, strict=True)) if columns else np.zeros(rows.count, int)
@@ -285,9 +286,9 @@ class Evaluator:
             self._reduce_all(rows, variations.some(np.flatnonzero(computable)), which[computable])
 
     def _too_long(self, variations: Variations) -> Iterator[tuple[int, str]]:
-        """Yield runs estimated to take over an hour of CPU time, with the reason, unless allowed.
+        """Yield runs that would take over an hour of CPU time, with the reason, unless allowed.
 
-        Among runs that differ only in their initial states, the one with the highest initial rates
+        Among runs that differ only in their initial states, the run with the highest initial rates
         is estimated first.
         """
         speeds = np.abs(variations.speeds(slice(None))).max(axis=1, initial=0.0)

@@ -1,4 +1,4 @@
-"""Contents of the study file, and sampling of its designs: arm, parameters, quantities."""
+"""Contents of a study file (arm, parameters, quantities), and sampling of its designs."""
 
 import json
 import warnings
@@ -98,9 +98,9 @@ Positive = Annotated[StrictInt, Field(ge=1, le=MOST_DESIGNS)]
 class Parameter(Part):
     """A varied parameter of a study: a range, a normal distribution, or a list of values.
 
-    ``keys`` are the keys of the model file that get the value, by default the parameter's name;
-    ``start.NAME`` and ``start.NAME.rate`` are a coordinate and its rate at the start. ``levels`` is
-    the number of values that a grid takes from a range.
+    ``keys`` are the keys of the model file that get the parameter's value; the default is the
+    parameter's name. The keys ``start.NAME`` and ``start.NAME.rate`` set a coordinate and its rate
+    at the start. ``levels`` is the number of values that a grid takes from a range.
     """
 
     low: Value | None = None
@@ -129,8 +129,9 @@ class Parameter(Part):
 class Sampling(Part):
     """Sampling plan of a study: kind of sampling, number of designs, and seed.
 
-    ``saltelli`` is the sampling for Sobol indices, with ``count`` times (parameters + 2) designs.
-    ``path`` changes all parameters together, from the first to the last value of each.
+    Sampling by ``saltelli`` is for Sobol indices, with ``count`` times (parameters + 2) designs.
+    Sampling by ``path`` changes all parameters together, from the first to the last value of each
+    parameter.
     """
 
     kind: Literal["grid", "path", "random", "latin-hypercube", "sobol", "saltelli"] = (
@@ -156,11 +157,11 @@ class Sampling(Part):
 class DesignQuantity(Part):
     """A scalar result to compute for each design.
 
-    A quantity is one of four kinds: a time history ``of`` the run, such as ``joint1``, reduced to a
-    number by ``reduce`` over the whole run or ``after`` a time [s]; the k-th natural ``frequency``
-    of the arm [Hz], with ``joints`` locked or free; the total ``mass`` [kg] with base and payload;
-    or a Python ``function``, ``FILE.py:NAME`` or ``MODULE:NAME``, of the run or, with ``takes:
-    design``, of the parameter values by name.
+    There are four kinds of quantities. A time history ``of`` the run, such as ``joint1``, is
+    reduced to a number by ``reduce``, over the whole run or ``after`` a time [s]. The natural
+    ``frequency`` number k of the arm [Hz] has ``joints`` locked or free. The total ``mass`` [kg]
+    includes base and payload. A Python ``function``, ``FILE.py:NAME`` or ``MODULE:NAME``, has the
+    run as argument or, with ``takes: design``, the parameter values by name.
     """
 
     of: str | None = None
@@ -223,7 +224,7 @@ class Aim(Part):
 
 
 class QuantityBound(Part):
-    """Lower and upper limit of a quantity, in SI units; either may be missing."""
+    """Lower and upper limit of a quantity, in SI units; one of them may be missing."""
 
     least: Number | None = None
     most: Number | None = None
@@ -354,7 +355,7 @@ def design_count(sampling: Sampling, axes: Sequence[ParameterValues]) -> int:
 def shares(sampling: Sampling, axes: Sequence[ParameterValues], first: int, last: int) -> Array:
     """Return designs ``first`` to ``last - 1`` as points of the unit cube.
 
-    The shape is (last - first, parameters), one row per design.
+    The result has shape (last - first, parameters), with one row per design.
     """
     numbers, size = np.arange(first, last), len(axes)
     if sampling.kind == "grid":

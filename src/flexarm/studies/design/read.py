@@ -58,7 +58,7 @@ from flexarm.studies.design.plan import (
 )
 from flexarm.units import quantity
 
-START = "start."  # prefix of keys that set coordinates at the start
+START = "start."  # prefix of keys that set initial coordinates
 ALLOWED = "write 'allow_long: true' in the study's run"
 
 
@@ -143,7 +143,7 @@ class Study:
     def resume_refusal(self) -> str:
         """Reason why a partly computed study cannot be resumed, or an empty string.
 
-        The reason is a user function for which no digest can be computed.
+        The reason names a user's function for which no digest can be computed.
         """
         for name, spec in self.plan.quantities.items():
             try:
@@ -306,7 +306,7 @@ def _place(arm: Arm, model: Model, key: str) -> Place:
 
 
 def _curves(plan: StudyFile, arm: Arm, model: Model) -> Mapping[str, str]:
-    """Return the units of the time histories of the arm's runs by name, after checking the options.
+    """Check the run options, and return the units of the runs' time histories by name.
 
     The mapping is empty if the study has no run or no quantity refers to a time history.
     """
@@ -323,7 +323,7 @@ def _curves(plan: StudyFile, arm: Arm, model: Model) -> Mapping[str, str]:
 
 
 def _require_frequency(of: DesignQuantity, model: Model, axes: Sequence[ParameterValues]) -> None:
-    """Raise an error if a quantity asks for a natural frequency beyond the arm's last mode.
+    """Raise an error if a quantity is a natural frequency beyond the arm's last mode.
 
     Studies with listed parameter values are exempt, since a listed value may add modes.
     """
@@ -386,7 +386,7 @@ def _axis(name: str, parameter: Parameter, arm: Arm | None, model: Model | None)
 
 
 def _deviation(deviation_in_plan: Any, mean: float, number: Callable[[Any], float]) -> float:
-    """Return in SI units a standard deviation given with a unit, or in % of the mean."""
+    """Return a standard deviation in SI units, which may be given in % of the mean."""
     if not isinstance(deviation_in_plan, str):
         return quantity(deviation_in_plan, "1")
     relative = deviation_in_plan.rstrip().endswith("%")
@@ -451,23 +451,24 @@ def imported(name: str, folder: Path) -> Any:
 
 
 def identity(function: Any, folder: Path) -> str:
-    """Return a text that identifies a function, to continue a study with the same function only.
+    """Return a text that identifies a function, so that a study continues with no other one.
 
-    The text contains the source of the function's file, or for functions of a script or notebook
-    their own source, with captured values and defaults. Changes of other functions or modules that
-    it uses remain unnoticed.
+    The text contains the source of the function's file. For a function of a script or notebook, it
+    contains the function's own source, captured values and defaults. Changes of other functions or
+    modules that the function uses remain unnoticed.
 
     Parameters
     ----------
     function
         ``FILE.py:NAME`` or ``MODULE:NAME``, or the function itself.
     folder
-        Folder of the files.
+        Folder to which ``FILE.py`` is relative.
 
     Raises
     ------
     ModelError
-        If there is no source, or a captured value cannot be stored, such as an open file.
+        If the function's source is unavailable, or a captured value cannot be stored, such as an
+        open file.
     """
     if isinstance(function, str):
         place, _, attribute = function.rpartition(":")

@@ -1,4 +1,4 @@
-"""Results of a study: rows, data frame, dataset, Sobol indices, figures."""
+"""Results of a study as rows, data frame or dataset, with Sobol indices and figures."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ class SobolIndices:
         First-order and total index of each parameter, shape (k,): the parameter's share of the
         variance without and with interactions.
     first_bounds, total_bounds
-        Bootstrap bounds, low and high, (2, k).
+        Lower and upper bootstrap bounds of the indices, (2, k).
     """
 
     parameters: tuple[str, ...]
@@ -76,7 +76,7 @@ def sobol_indices(
     parameters
         Names.
     count
-        Points of A.
+        Number of rows of A.
     confidence, resamples
         Confidence level and number of resamples of the bootstrap bounds.
 
@@ -164,7 +164,8 @@ def effects(
 def means(x: Array, y: Array) -> tuple[Array, Array]:
     """Return the means of x and y over groups of about equal size along x.
 
-    Entries with non-finite y are left out; up to 12 distinct values of x form one group each.
+    Entries with non-finite y are omitted. If x has at most 12 distinct values, each value is a
+    group.
     """
     from scipy.stats import rankdata
 
@@ -232,7 +233,7 @@ def indices(indices_by_quantity: Mapping[str, SobolIndices]) -> "Figure":
 
 
 def _lines(name: str, width: int = LABEL_WIDTH) -> str:
-    """Break a user's text into lines for a figure; keys break after their dots."""
+    """Break a user's text into lines for a figure, with model-file keys broken after dots."""
     lines = wrap(name.replace(".", ". "), width)
     return "\n".join(drawable(line.replace(". ", ".")) for line in lines)
 
@@ -276,7 +277,7 @@ class StudyResult(Summarised):
 
     @property
     def progress(self) -> Progress:
-        """Numbers of computed designs and of all, their rate, and the remaining time."""
+        """Numbers of computed and of all designs, rate of computation, and remaining time."""
         return self.table.progress
 
     @property
@@ -360,12 +361,12 @@ class StudyResult(Summarised):
         Parameters
         ----------
         minimise, maximise
-            Names of quantities or parameters with numbers.
+            Names of numeric quantities or parameters.
 
         Returns
         -------
         dict[str, ndarray]
-            The columns of these designs, in the order of the first aim.
+            The columns of the designs on the front, sorted by the first aim.
         """
         columns, names = self.columns, [*minimise, *maximise]
         for name in names:
@@ -394,12 +395,12 @@ class StudyResult(Summarised):
         maximise: Sequence[str] = (),
         force: bool = False,
     ) -> "Figure":
-        """Draw main effects, a scatter matrix, Sobol indices or a Pareto front; save it if asked.
+        """Draw main effects, a scatter matrix, Sobol indices or a Pareto front; save if asked.
 
         Parameters
         ----------
         path
-            The file, png, svg or pdf.
+            File for the figure (png, svg or pdf); the figure is not saved if None.
         kind
             ``effects``: each quantity over each parameter, with means of groups of equal size;
             ``scatter``: all columns over each other; ``sobol``; ``pareto``: the Pareto front of two

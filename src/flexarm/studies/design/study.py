@@ -36,12 +36,12 @@ def study(
         A study file, or a mapping of its contents: ``arm``, ``parameters``, ``sampling``, ``run``,
         ``quantities`` and where to compute the study; or the result of `read_study`.
     out
-        Folder of the results. An unfinished study in the folder is continued; other files are not
-        changed.
+        Folder of the results. If the folder contains this study unfinished, the study is continued;
+        other files are not changed.
     workers
-        Number of processes, instead of the plan's; one per core if neither is given.
+        Number of processes; if None, the number in the plan, or one per core.
     progress
-        Called with a `Progress` whenever a chunk is stored.
+        Function that is called with a `Progress` whenever a chunk is stored.
 
     Returns
     -------
@@ -97,9 +97,9 @@ def load_study(folder: str | Path) -> StudyResult:
 
 
 def _made(read: Study, missing: list[int], kind: str, workers: int | None) -> Iterator[Made]:
-    """Return an iterator over chunk numbers and encoded result files, computed on demand.
+    """Return an iterator that computes result files and yields them with their chunk numbers.
 
-    Errors of the plan are raised before the first chunk.
+    Mistakes in the plan raise an error before the first chunk is computed.
     """
     if not missing:
         return iter(())

@@ -25,8 +25,8 @@ ABOUT = "study.json"
 UNFINISHED = re.compile(
     rf"\.{re.escape(ABOUT)}\.[0-9a-f]{{8}}\.part"
 )  # temporary files of killed processes
-FORMAT = 2  # format 1 had no checksums
-COLUMN = "column:"  # prefix of columns in an npz, so that they may have any name
+FORMAT = 2  # version of the format; version 1 had no checksums
+COLUMN = "column:"  # prefix of column names in an npz file, which allows any name
 CHECKSUM = "checksum"
 DESCRIPTION: TypeAdapter[Any] = TypeAdapter(
     TypedDict(  # type: ignore[operator]
@@ -98,7 +98,7 @@ class Progress:
     done, total
         Numbers of computed designs and of all designs.
     rate
-        Designs per second since the last call began; NaN if none was computed since.
+        Designs per second since the start of the last call; NaN if none was computed since then.
     remaining
         Estimated time for the remaining designs at this rate [s]; NaN if the rate is unknown.
     """
@@ -110,12 +110,12 @@ class Progress:
 
     @classmethod
     def of(cls, done: int, total: int, fresh: int, seconds: float) -> "Progress":
-        """Return the progress after some designs were computed in a time [s]."""
+        """Return the progress after computing ``fresh`` designs in ``seconds`` [s]."""
         rate = fresh / seconds if fresh and seconds > 0 else math.nan
         return cls(done, total, rate, (total - done) / rate)
 
     def __str__(self) -> str:
-        """Return how many designs are done, their rate, and the remaining time."""
+        """Return text with the number of computed designs, their rate, and the remaining time."""
         text = f"{self.done:,} of {self.total:,} designs"
         if self.done == self.total or math.isnan(self.rate):
             return text
@@ -132,12 +132,12 @@ class StudyTable:
 
     @classmethod
     def of(cls, folder: Path, study: Study) -> "StudyTable":
-        """Return the table of a study in a folder, to be continued or created; nothing is written.
+        """Return the new or unfinished table of a study in a folder, without writing to it.
 
         Raises
         ------
         FlexarmError
-            If the folder holds anything else, or cannot be written to.
+            If the folder contains anything except this study, or cannot be written to.
         """
         plan = study.plan
         if (folder / ABOUT).exists():
@@ -177,7 +177,8 @@ class StudyTable:
         Raises
         ------
         FlexarmError
-            If the folder holds anything else, which is left as it is, or cannot be written to.
+            If the folder contains anything except this study (which is not changed), or cannot be
+            written to.
         """
         folder = self.folder
         begun = (folder / ABOUT).exists()
@@ -227,7 +228,7 @@ class StudyTable:
         return cls(folder, about)
 
     def _holds(self) -> bool:
-        """Return whether the folder still holds this study with the same chunk size."""
+        """Return whether the folder still contains this study with this chunk size."""
         there = self.open(self.folder).about
         return all(there[key] == self.about[key] for key in ("digest", "chunk"))
 
@@ -248,7 +249,7 @@ class StudyTable:
 
     @property
     def done(self) -> list[int]:
-        """Numbers of the chunks that are stored.
+        """Sorted numbers of the chunks that are stored.
 
         Raises
         ------
@@ -296,7 +297,7 @@ class StudyTable:
         Raises
         ------
         FlexarmError
-            If a chunk cannot be read, does not belong to its number, or was changed.
+            If a chunk cannot be read, belongs to another number, or was changed.
         """
         for number in self.done:
             try:

@@ -26,7 +26,7 @@ def _evaluator(packed: bytes) -> Evaluator:
 
 
 def compute(packed: bytes, number: int, kind: str) -> bytes:
-    """Compute a chunk of a pickled study and return its encoded result file."""
+    """Compute a chunk of a pickled study and return the chunk's encoded result file."""
     return to_bytes(_evaluator(packed).chunk(number), kind)
 
 
@@ -79,7 +79,7 @@ def compute_in_processes(
 
 
 class _Line:
-    """A worker process that computes a study's chunks one at a time."""
+    """A handle of one worker process that computes a study's chunks one at a time."""
 
     def __init__(self, packed: bytes, kind: str) -> None:
         self._task = packed, kind
