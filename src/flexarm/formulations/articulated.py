@@ -61,10 +61,10 @@ class _Eliminated:
     """
 
     indices: tuple[int, ...]  # indices of the coordinates in q
-    # Matrix ``gain`` and vector ``start`` of the free coordinates, and the factors of their
-    # inertia.
+    # Matrix gain, vector start and inertia factors of the free coordinates; None without any.
     free: tuple[Expr, Expr, Factors] | None = None
-    # Rows of prescribed coordinates in momentum, inertia matrix and generalised force.
+    # Coupling, block and effort: rows of prescribed coordinates in momentum, inertia matrix and
+    # generalised force; None without any.
     reaction: tuple[Expr, Expr, Expr] | None = None
 
 

@@ -492,7 +492,7 @@ class Equation:
         return self._compiled.setdefault(key, compiled)
 
     def compile(self, name: str, make: Make, *, level: Level) -> Compiled:
-        """Compile a function that ``make`` traces from the formulation, or load it from the cache.
+        """Compile the function that ``make`` traces, or load it from the cache.
 
         Numbers of the arm are symbols in the traced function, so that arms can share machine code.
         """

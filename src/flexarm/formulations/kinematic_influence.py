@@ -193,7 +193,7 @@ class InfluenceBody:
         )
 
     def load(self, a: Expr | None) -> Expr:
-        """Return force, torque (world axes) and efforts that accelerations a require, (6 + k,)."""
+        """Return force, torque (world axes) and generalised forces at accelerations a, (6 + k,)."""
         acceleration: Expr = ca.vertcat(self.rate.a, self.rate.alpha)
         own_accelerations: Expr = ca.SX(len(self.own), 1)
         if a is not None:

@@ -34,8 +34,9 @@ class Collocation:
     """
 
     x: Array  # distance of the nodes from the root [m], (G,)
-    # First and second derivatives of the displacements along y and z, (2, G, m) each. For sections
-    # that shear, these are slopes of the axis and derivatives of the section rotations.
+    # bend, curve: first and second derivatives of the displacements along y and z, (2, G, m) each.
+    # For sections that shear, these are slopes of the axis and derivatives of the section
+    # rotations.
     bend: Array
     curve: Array
     shear_slope: Array  # slopes of the axis minus rotations of the sections, (2, G, m)
@@ -228,7 +229,7 @@ class Collocation:
         return np.stack([curves(x) for curves in self.curves])
 
     def functions(self, s: Array) -> Functions:
-        """Evaluate the functions ``I`` at positions s, shape (G, len(s)) per axis."""
+        """Evaluate integrated cardinal functions ``I`` at positions s, (G, len(s)) per axis."""
         return {axis: rows.T for axis, rows in zip(AXES, self.reach(s), strict=True)}
 
 

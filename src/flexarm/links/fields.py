@@ -140,7 +140,7 @@ class Basis:
 
 @dataclass(frozen=True)
 class Weighed:
-    """Coefficients of a field f times Gram matrices, per pair (axis of f, axis of a field g)."""
+    """Coefficients of a field f times Gram matrices; keys are (axis of f, axis of another)."""
 
     products: Mapping[tuple[Axis, Axis], Expr]
 

@@ -28,13 +28,14 @@ from flexarm.spatial import Expr, constant, rotation_from_angles
 class Attached:
     """Point attached to a link, the base or the world, with its Jacobian in world axes."""
 
-    # Position of the point (3,) and attitude of its carrier (3, 3).
+    # position, rotation: position of the point (3,) and attitude of its carrier (3, 3).
     position: Expr
     rotation: Expr
     # Vector from the section's axis point, to which the Jacobian belongs, to the point; None if
     # zero.
     lever: Expr | None
-    # Jacobians of the axis point's velocity and of the section's angular velocity, (3, n) each.
+    # linear, angular: Jacobians of the axis point's velocity and of the section's angular velocity,
+    # (3, n) each.
     linear: Expr
     angular: Expr
 
@@ -99,7 +100,7 @@ def attach(model: Model, q: Expr, placed: tuple[LinkFrames, ...], point: ArmPoin
 class Touch:
     """Contact of a point with an obstacle in a given state; forces are 0 without penetration."""
 
-    # Contact in the model file, and the arm's point in contact.
+    # contact, attached: contact in the model file, and the arm's point in contact.
     contact: Contact
     attached: Attached
     depth: Expr  # penetration of the ball around the point [m], negative outside

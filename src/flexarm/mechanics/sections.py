@@ -18,11 +18,11 @@ from flexarm.spatial import Array, Expr, Inertia, Scalar, cayley, constant
 class Local:
     """Pose and Jacobian of a section of a link in the link's root frame L."""
 
-    # Position (3,) and rotation (3, 3) of the section, in L.
+    # position, rotation: position (3,) and rotation (3, 3) of the section, in L.
     position: Expr
     rotation: Expr
-    # Velocity and angular velocity per rate of each of the link's own coordinates, (3, k), in L.
-    # For a sliding link the exposed length is the first coordinate.
+    # linear, angular: velocity and angular velocity per rate of each of the link's own coordinates,
+    # (3, k), in L. For a sliding link the exposed length is the first coordinate.
     linear: Expr
     angular: Expr
 
@@ -116,16 +116,17 @@ def turned_section(
 class Terms:
     """Inertia of a link about L and its velocity-dependent forces, with k link coordinates."""
 
-    # Mass [kg], first moment (3,), inertia matrix (3, 3).
+    # mass, first, second: mass [kg], first moment (3,), inertia matrix (3, 3).
     mass: Scalar
     first: Expr
     second: Expr
-    # Angular momentum about L, and linear momentum, per rate of link coordinate, (3, k) each.
+    # angular, linear: angular momentum about L, and linear momentum, per rate of link coordinate,
+    # (3, k) each.
     angular: Expr
     linear: Expr
     modal: Expr  # mass matrix of the link coordinates, (k, k)
-    # Velocity-dependent torque about L (3,), force (3,), and generalised force on the link's own
-    # coordinates (k,).
+    # torque, force, effort: velocity-dependent torque about L (3,), force (3,), and generalised
+    # force on the link's own coordinates (k,).
     torque: Expr
     force: Expr
     effort: Expr
@@ -136,11 +137,11 @@ class SectionMotion:
     """Motion of a section relative to the link frame L: pose, Jacobian, velocity, bias."""
 
     local: Local  # pose and Jacobian of the section
-    # Relative angular velocity and velocity, in L, (3,) each.
+    # spin, speed: relative angular velocity and velocity, in L, (3,) each.
     spin: Expr
     speed: Expr
-    # Relative angular acceleration and acceleration at zero acceleration of the link coordinates,
-    # (3,) each.
+    # spin_bias, speed_bias: relative angular acceleration and acceleration at zero acceleration of
+    # the link coordinates, (3,) each.
     spin_bias: Expr
     speed_bias: Expr
 

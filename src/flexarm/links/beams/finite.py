@@ -156,7 +156,7 @@ def constraint_shapes(span: Span, motion: BeamDirection) -> tuple[SpanCurves, Ar
 
 
 def _lowest_modes(problem: "SpanEigenproblem", count: int) -> tuple[Array, Array]:
-    """Return the largest singular values of B (count,) and right singular vectors (p q, count)."""
+    """Return the largest singular values of B and the right singular vectors, (p q, count)."""
     size = problem.mesh.tip.shape[1]
     if size <= MOST_DENSE_UNKNOWNS:
         _, sigma, vectors = np.linalg.svd(problem.apply(np.eye(size)), full_matrices=False)

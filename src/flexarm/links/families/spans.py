@@ -347,7 +347,7 @@ def _springs(span: Span, motion: BeamDirection, count: int) -> Shapes:
 
 
 def _compliance(span: Span, motion: BeamDirection, segments: Array) -> Array:
-    """Return the compliance of each segment, ``int dx/E``, with E linear between stations."""
+    """Return the compliance ``int dx/E`` of each segment, stiffness E linear between stations."""
     edges = union(segments, span.edges)
     width = np.diff(edges)
     left = span.at(motion.stiffness, edges[:-1])

@@ -88,7 +88,7 @@ class SlidingMotion:
         return MovingField(value, tuple(columns), bias)
 
     def amounts(self) -> Amounts:
-        """Return the amplitudes of the curves over xi in section angles: slopes over x, twist."""
+        """Return the amplitudes of the parent curves in the section angles (slopes and twist)."""
         parts = [self._plain[d] if d == "twist" else self._divided[d] for d in DIRECTIONS]
         slope = ca.vertcat(*[f.slope for f in parts])
         columns = ca.horzcat(slope, ca.vertcat(*[f.matrix for f in parts]))
@@ -145,7 +145,7 @@ class SlidingMotion:
         return ParentFactors(a, a @ self.d, a1 @ self.d, a @ self.d_rate, bend, scales)
 
     def _over_length(self, f: ParentFactors) -> ParentFactors:
-        """Return factors divided by the exposed length, for slopes over x instead of xi."""
+        """Return factors divided by the exposed length: slopes are with respect to x, not xi."""
         l, out = self.length, self.out
         value = f.value / l
         slope = f.slope / l - value / l

@@ -37,7 +37,7 @@ class SlidingShapes:
     factors: dict[Direction, Array]
 
     def per_length(self, name: str) -> list[float]:
-        """Return coefficients c_k of a property ``sum c_k s^k``; s [m] is measured from the tip."""
+        """Return coefficients c_k of a property ``sum c_k s^k``, s [m] from the tip."""
         return [float(taper.table[name][0]) for taper in self.span.tapers]
 
     def masses(self, length: Expr) -> list[tuple[int, Expr]]:

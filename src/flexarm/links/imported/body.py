@@ -286,7 +286,7 @@ def rigid_mass(i: Integrals) -> Array:
 
 
 def orthogonal(body: ReducedBody) -> ReducedBody:
-    """Return a body with exactly orthogonal modes, if they are orthogonal to a file's precision.
+    """Return a body with exactly orthogonal modes, if its modes are nearly orthogonal.
 
     Equations with exactly orthogonal modes are cheaper to solve. Other modes are unchanged.
     """

@@ -154,7 +154,7 @@ class ModalData:
     units: Units = (1.0, 1.0, 1.0)  # units of the file, in SI units
 
     def in_hub_frame(self) -> "ModalData":
-        """Return the data in the hub frame: its axes, and its position as origin."""
+        """Return the data in the axes of the hub frame, with the hub's position as origin."""
         hub = self.hub or IDENTITY
         rotation, (total, centre, inertia) = hub.rotation, self.stated
         tip = self.tip

@@ -31,7 +31,7 @@ SYMMETRIC, UNIT = 2, 4
 
 @dataclass
 class Taylor:
-    """A matrix m0 (r, c) at zero deformation and its derivatives m1 (q, r, c) by q amplitudes."""
+    """A matrix m0, (r, c), without deformation, and derivatives m1, (q, r, c), by q amplitudes."""
 
     m0: Array
     m1: Array

@@ -46,7 +46,7 @@ class LinkBody(ABC):
     Every coordinate that deforms the link has a Jacobian column, in the order of ``part.own``.
     """
 
-    # Model of the arm, and model of the link.
+    # model, part: model of the arm, and model of the link.
     model: Model
     part: LinkModel
     combined: bool = False  # whether Jacobian columns may refer to `basis`

@@ -24,10 +24,11 @@ class ElementSection:
     # Rotary inertia about the section axes [kg m^2], (3,): that of the whole element if the element
     # has only this point.
     inertia: Expr
-    # Position (3,), and velocity per rate of link coordinate (3, k).
+    # place, columns: position (3,), and velocity per rate of link coordinate (3, k).
     place: Expr
     columns: Expr
-    # First-order angles of the section (3,), and their rates per rate of link coordinate (3, k).
+    # angle, angle_columns: first-order angles of the section (3,), and their rates per rate of link
+    # coordinate (3, k).
     angle: Expr
     angle_columns: Expr
 

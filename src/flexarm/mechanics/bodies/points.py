@@ -20,7 +20,7 @@ class Moments(NamedTuple):
     H: list[Expr]  # ``int h s_f^T dm``, (4, 4), per link coordinate, with section rotation
     N: list[list[Expr]]  # ``int s_k s_f^T dm``, (4, 4), at ``[f][k]``
     T: Expr  # mass matrix of the sections' rotation relative to the link, (k, k)
-    # First moments ``int h dm`` and, per link coordinate, ``int s_f dm``, (4,) each.
+    # r, eps: first moments ``int h dm`` and, per link coordinate, ``int s_f dm``, (4,) each.
     r: Expr
     eps: list[Expr]
 

@@ -12,7 +12,7 @@ from flexarm.spatial import Expr, Pose
 
 
 class SlidingKinematics(JointMotion):
-    """Kinematics of a sliding joint: the mouth of the hub is fixed in J, the link grows from it."""
+    """Kinematics of a sliding joint: the hub's mouth is fixed in J, the link slides out of it."""
 
     name: ClassVar[str] = "sliding"
     units: ClassVar[tuple[str, ...]] = ("m",)

@@ -46,7 +46,7 @@ def material_basis(nodes: Collocation, mass: float) -> Basis:
 
 
 def section_vectors(nodes: Collocation, d: Expr, rates: Expr) -> list[tuple[Expr, Expr, Expr]]:
-    """Return the sections' unit vectors as an argument of `AxisMotion.field`."""
+    """Return the unit vectors fixed in sections, in the format of `AxisMotion.field`."""
     places, gains, sweeps = list[Expr](), list[Expr](), list[Expr]()
     for g in range(nodes.count):
         bend, twist = nodes.turn[:, g : g + 1], nodes.twist[g : g + 1]

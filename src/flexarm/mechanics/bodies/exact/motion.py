@@ -39,7 +39,8 @@ class AxisMotion:
 
     t: Tangents
     place: Expr  # R, (3, G)
-    # Rate of R, and its second time derivative at zero accelerations, (3, G) each.
+    # rate, bias: time derivative of R, and its second time derivative at zero accelerations, (3, G)
+    # each.
     rate: Expr
     bias: Expr
     ways: list[tuple[Array | Expr, Expr]]

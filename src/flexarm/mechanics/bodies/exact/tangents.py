@@ -58,10 +58,11 @@ class Tangents:
 
     unit: Expr  # the unit tangents t
     place: Expr  # P
-    # Derivatives of P by the angles a and b.
+    # by_a, by_b: derivatives of P by the angles a and b.
     by_a: Expr
     by_b: Expr
-    # Rate of P, and its second time derivative at zero accelerations of the amplitudes.
+    # rate, bias: time derivative of P, and its second time derivative at zero accelerations of the
+    # amplitudes.
     rate: Expr
     bias: Expr
 
@@ -205,11 +206,12 @@ class Turned:
     """Rotation and angular velocity of a section, with Jacobian by the three angles."""
 
     rotation: Expr  # in link axes, (3, 3)
-    # Angular velocity per rate of the bending angles a and b and of the twist, (3,) each.
+    # by_a, by_b, by_twist: angular velocity per rate of the bending angles a and b and of the
+    # twist, (3,) each.
     by_a: Expr
     by_b: Expr
     by_twist: Expr
-    # Angular velocity, and its rate at zero accelerations of the amplitudes, (3,) each.
+    # spin, bias: angular velocity, and its rate at zero accelerations of the amplitudes, (3,) each.
     spin: Expr
     bias: Expr
 
@@ -249,11 +251,11 @@ class Bent:
     """
 
     axes: tuple[Rows, Rows, Rows]  # t, e2 and e3 in link axes
-    # Angular velocity per rate of the bending angles a and b.
+    # by_a, by_b: angular velocity per rate of the bending angles a and b.
     by_a: Rows
     by_b: Rows
-    # Angular velocity relative to the link, and the rate of its components at zero accelerations of
-    # the angles.
+    # spin, gain: angular velocity relative to the link, and the rate of its components at zero
+    # accelerations of the angles.
     spin: Rows
     gain: Rows
     # Generalised force on a and b per angular momentum along t, link at rest.
