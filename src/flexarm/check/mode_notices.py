@@ -53,7 +53,7 @@ from flexarm.spatial import Array
 
 
 def flexible_report(model: Model, index: int, linear: LinearModel, pose: Array) -> FlexibleReport:
-    """Return the report on a flexible link: boundary conditions, shapes and modes of its span.
+    """Return the report on a flexible link: boundary conditions, shape functions and modes.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def _mode_shapes(stiffness: Array, mass: Array, *, measured: bool) -> Array:
 def span_frequencies(
     span: Span, motion: BeamDirection, ends: Ends, count: int
 ) -> tuple[Frequency, ...]:
-    """Compute the lowest ``count`` natural frequencies of a span, or all if it has fewer."""
+    """Compute the lowest ``count`` natural frequencies of a beam, or all if there are fewer."""
     conditions = Conditions.of(ends, motion)
     if not np.any(span.table[motion.inertia] > 0):
         clamped = conditions.support == "clamped-free" or conditions.hub > 0

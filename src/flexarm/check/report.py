@@ -69,7 +69,7 @@ class JointReport:
 
 @dataclass(frozen=True)
 class DirectionReport:
-    """Shapes and frequencies of a flexible span in one direction: bending, torsion or stretch."""
+    """Shapes and frequencies of a flexible link in one direction (bending, torsion, stretch)."""
 
     direction: str  # ``bending_y``, ``bending_z``, ``torsion`` or ``stretch``
     stiffness: str  # name of the section's stiffness

@@ -37,7 +37,7 @@ class Gauge:
     link
         Name of the link.
     at
-        Position along the link's exposed span: 0 is the root, 1 the tip.
+        Relative position along the link's exposed length: 0 is the root, 1 the tip.
     axis
         Direction of the measured bending, ``y`` or ``z``.
     distance
@@ -160,7 +160,8 @@ def limited_law(
     model
         The arm.
     limits
-        Largest input [N m, N], one number or one per driven joint; if None, from the model file.
+        Largest input [N m], [N], one number or one per driven joint; if None, the limits of the
+        model file.
 
     Returns
     -------

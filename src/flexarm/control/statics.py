@@ -183,7 +183,7 @@ class Statics:
             Link-side positions of driven joints by name; joints without a value are as in
             ``guess``.
         guess
-            Coordinates to start from; the arm's start if None.
+            Initial guess of the coordinates; the arm's initial state if None.
 
         Returns
         -------
@@ -212,7 +212,7 @@ class Statics:
             Axes of the point among x, y, z. If there are fewer axes than driven joints, the posture
             nearest to ``guess`` is returned.
         guess
-            Coordinates to start from; the arm's start if None.
+            Initial guess of the coordinates; the arm's initial state if None.
 
         Returns
         -------

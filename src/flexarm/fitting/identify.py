@@ -228,7 +228,7 @@ def identify(
     begin = problem.first
     say = progress or (lambda text: None)
     say("making the equations ready")
-    problem.at(begin)  # raises an error if it cannot be run
+    problem.at(begin)  # raises an error if the arm cannot be simulated
     limits = _limits(problem, bounds)
     problem = _with_priors(problem, limits, priors)
     _require_moving(problem)
@@ -266,7 +266,7 @@ def _by_pieces(
     problem: FitProblem, begin: Array, limits: Array, loss: Loss, length: float, most: int,
     say: Callable[[str], None],
 ) -> Array:  # fmt: skip
-    """Return the result of a fit to pieces of the runs, from which a fit to whole runs begins."""
+    """Return the result of a fit to segments of the runs, the guess for a fit to whole runs."""
     short = [
         recording
         for run in problem.runs
@@ -528,7 +528,7 @@ def _searched(
     noise = np.where(np.isnan(start_noise), _spread(problem), start_noise)
     values, evaluations = begin.copy(), 0
     for k in range(PASSES):
-        problem.at(values)  # raises an error if it cannot be run
+        problem.at(values)  # raises an error if the arm cannot be simulated
         _refuse_overflow(problem, values, noise)
         stage = f"{'whole runs' if whole else 'pieces'}, search {k + 1}"
         result = least_squares(

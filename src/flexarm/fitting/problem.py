@@ -58,7 +58,7 @@ class MeasuredRun:
     runs: Differentiable  # runs of the arm at its samples
     inputs: Array  # inputs, measured or of the model file, (T, inputs); 0 of a frequency response
     outputs: Array  # readings in SI units, (T, sensors), or `stacked` frequency responses
-    counts: Array  # weights of the readings, (T, sensors): 1 or 0, of responses any
+    counts: Array  # weights of the readings, (T, sensors); 0 or 1 for time histories
     start: Array | None = None  # initial coordinates, (n,); of the model file if None
     rates: Array | None = None  # initial rates, (n,); 0 if None
     columns: Mapping[str, str] = field(default_factory=dict)  # columns of measured inputs by joint
@@ -83,7 +83,7 @@ class FitProblem:
     keys: tuple[str, ...]  # keys of the fitted numbers of the model file
     sensors: Mapping[str, Sensor]  # sensors by column of the recordings
     input_offsets: tuple[str, ...] = ()  # joints whose input has a fitted offset
-    # Joints whose input has a fitted delay, with its initial guess [s].
+    # Initial guesses [s] of the fitted delays of inputs, by joint.
     input_delays: Mapping[str, float] = field(default_factory=dict)
     # Prior standard deviations of the fitted values about their initial guesses, (k,); infinite for
     # values without a prior, empty if no value has one.

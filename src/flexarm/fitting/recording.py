@@ -415,7 +415,7 @@ def lagged(
     both = np.column_stack([x, rate, slopes])
     bend, curve, slope = CubicSpline(t, both).c[:3]
     step = h[:, None]
-    # Value and first three derivatives of each piece at its beginning and at its end.
+    # Value and first three derivatives of each spline segment at its beginning and at its end.
     begin = (both[:-1], slope, 2 * curve, 6 * bend)
     end = (both[1:], slope + step * (2 * curve + 3 * step * bend), 2 * curve + 6 * step * bend,
            6 * bend)  # fmt: skip

@@ -290,7 +290,7 @@ class _Explainer:
                 groups.setdefault(fault.steps[0], []).append(fault.inner())
             else:
                 yield self._diagnostic(node, path, fault)
-        # pydantic lists the faults of the branches in the order of the branches.
+        # pydantic lists the errors of all branches, in the order of the branches.
         branches = list(zip(choices, groups.values(), strict=False))
         candidates = [
             branch for branch in branches if self._has_type_of(*branch, self.source.at(path))

@@ -107,7 +107,7 @@ def load(path: str | Path, *, files: Sequence[str | Path] = ()) -> Arm:
     path
         A YAML or JSON file. Side files that it names must lie in its folder or below.
     files
-        Further folders that may contain such files.
+        Further folders that may contain side files.
 
     Returns
     -------
@@ -165,7 +165,7 @@ def loads(
     folder
         Folder that contains the files that the text names.
     files
-        Further folders that may contain such files.
+        Further folders that may contain side files.
 
     Returns
     -------

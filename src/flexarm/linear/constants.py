@@ -38,13 +38,11 @@ SWING_SHARE = (
     0.5  # share of the energy: a mode with less strain energy and more joint motion is a swing
 )
 SECOND_LINK_SHARE = (
-    0.4  # energy of a second link, relative to the first, from which a mode is named by both
+    0.4  # energy of a second link, relative to the first, above which both name a mode
 )
 
 # Comparison with a refined arm
-SAME_MODE_SHARE = (
-    0.5  # share of a mode's inertia in the refined modes above which they are the same mode
-)
+SAME_MODE_SHARE = 0.5  # share of a mode's inertia in refined modes above which the modes match
 MIXING_DISTANCE = 0.01  # relative difference of frequencies whose modes may mix
 
 # Modes over a range of a parameter

@@ -182,7 +182,7 @@ def run_rest_errors(run: RunData) -> RestErrors:
     """Estimate the errors of the tip deflections of a run in which nothing moves.
 
     Joints that are locked, braked, prescribed, rotating, or held by a servo or a law keep their
-    position; the others are in equilibrium under their inputs.
+    position. All other joints are in equilibrium under their inputs.
 
     Raises
     ------
@@ -234,7 +234,8 @@ def frequency_errors(
     modes
         Eigenvalue [1/s] and shape (n,) of each mode.
     balanced
-        Whether the state is an equilibrium; else the refined arm has the same deflection.
+        Whether the state is an equilibrium; if false, the refined arm has the deflection of the
+        original arm.
 
     Returns
     -------

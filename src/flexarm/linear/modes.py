@@ -125,7 +125,8 @@ def place_energies(
         The energy-storing components, and the modes' eigenvalues (k,) and shapes (n, k).
     mass
         Mass matrix of the coordinates that are free to move, (r, r).
-    coordinates Indices of these coordinates.
+    coordinates
+        Indices of the coordinates that are free to move, (r,).
 
     Notes
     -----
@@ -197,7 +198,7 @@ def kinetic_shares(mass: Array, shapes: Complex) -> Array:
 
 
 def rigid_names(model: Model, pivots: Sequence[int], count: int) -> list[str]:
-    """Name rigid-body motions by the coordinates in which they differ."""
+    """Return names of rigid-body motions by the coordinates in which the motions differ."""
     if len(pivots) < count:
         return [f"rigid body {k + 1}" for k in range(count)]
     return [f"{_coordinate_title(model, i)} rigid body" for i in pivots]

@@ -226,7 +226,7 @@ def _outputs(
 
 
 def _linear_outputs(model: Model) -> list[tuple[str, Array, str]]:
-    """Return outputs linear in the coordinates, each with name, row (n,) and unit."""
+    """Return the outputs that are linear in the coordinates, as name, row (n,) and unit."""
     unit_rows = np.eye(model.size)
     outputs = [(name, unit_rows[i], model.units[i]) for i, name in enumerate(model.names)]
     for axis in model.axes:

@@ -53,9 +53,10 @@ class DryFriction:
     1968, the relay).
     """
 
-    # ``off``: left out, which is exact while a joint moves in one direction.  ``secant``: its
-    # describing function, the viscous friction that dissipates as much energy of an oscillation.
-    # ``tangent``: the slope of the smoothed friction at the state, ``F/smoothing`` at rest.
+    # ``off``: no Coulomb friction, which is exact while a joint moves in one direction. ``secant``:
+    # the describing function, a viscous friction that dissipates as much energy of an oscillation.
+    # ``tangent``: the slope of the smoothed friction at the state, which is ``F/smoothing`` at
+    # rest.
     choice: FrictionChoice = "off"
     speed: WithUnit | None = None  # amplitude V for ``secant`` [rad/s], [m/s]; 0.1 if None
 
@@ -145,8 +146,8 @@ def linearise_elastic(model: Model, traced: ca.Function, pose: Array) -> LinearM
 
     Notes
     -----
-    The stiffness of gravity, loads and preloaded springs is left out: it depends on
-    the equilibrium.
+    The stiffness due to gravity, loads and preloaded springs is not included, since this stiffness
+    depends on the equilibrium.
     """
     values = [np.array(m) for m in traced(undeformed(model, pose), np.zeros(model.size))]
     mass, stiffness, damping = ((m + m.T) / 2 for m in (values[0], values[3], values[4]))
@@ -241,8 +242,8 @@ class Tangent:
     def force(self, point: OperatingPoint, a: Array) -> Array:
         """Compute the generalised force for accelerations a, without inputs, (n,).
 
-        Coordinates, rates and accelerations may have a leading axis of points; the force then has
-        the same axis.
+        Coordinates, rates and accelerations may have a leading axis, with one entry per state; the
+        force then has this axis too.
         """
         zeros = np.zeros(np.shape(np.atleast_2d(a)))
         return self._call("equation", point, a, zeros, zeros, zeros)[0].reshape(np.shape(a))

@@ -30,9 +30,9 @@ GOAL_MISS, NEAR_MISS = 1e-4, 1e-3
 STAGES = ((10.0, 1e-2, 4), (1e3, 1e-2, 4), (1e6, 1e-4, 20))
 LEAST_RANGE = 0.03  # least scale of a coordinate's error, relative to the largest of its kind
 
-# Pieces of linear motions
-PIECE_PHASE = 0.5  # phase of the fastest mode in a piece [rad], unless pieces become too many
-# Largest number of pieces in a part of an interval: for most arms, and for arms with more than
+# Segments of intervals in which a motion is linearised
+PIECE_PHASE = 0.5  # phase of the fastest mode in a segment [rad], if MOST_PIECES allows it
+# Largest number of segments in a part of an interval: for most arms, and for arms with more than
 # MANY_COORDINATES coordinates.
 MOST_PIECES, FEW_PIECES, MANY_COORDINATES = 16, 4, 16
 

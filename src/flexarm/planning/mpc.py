@@ -56,16 +56,16 @@ SOFT = 8  # DAQP's flag of a constraint that may be violated if necessary
 def solve_program(H: Array, g: Array, A: Array, low: Array, top: Array) -> Array:
     """Return the minimiser of ``x^T H x / 2 + g^T x`` with bounds on x and ``A x``, shape (n,).
 
-    If the bounds are infeasible, those that x = 0 violates are relaxed as little as possible.
+    If the bounds are infeasible, the bounds that x = 0 violates are relaxed as little as possible.
 
     Parameters
     ----------
     H, g
         Hessian, (n, n), and gradient, (n,).
     A
-        Limited combinations of the unknowns, (m, n).
+        Matrix of the m limited linear combinations of the unknowns, (m, n).
     low, top
-        Bounds of the unknowns, then of the rows of A, (n + m,).
+        Lower and upper bounds of the unknowns x, followed by those of ``A x``, (n + m,) each.
     """
     import daqp
 
@@ -335,7 +335,7 @@ class Mpc(Summarised):
     def _append(self, goal: Goal, j: int) -> None:
         """Add the cost of interval j to the Hessian, and propagate derivatives over the interval.
 
-        The derivatives are those of the states with respect to all inputs.
+        Propagated are the derivatives of the states with respect to all inputs.
         """
         k, n = len(self.names), 2 * self._n
         own = slice(j * k, (j + 1) * k)

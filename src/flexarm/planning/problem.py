@@ -455,7 +455,7 @@ def linear_limits(problem: MotionProblem, limits: Limits) -> tuple[Array, Array,
 
 
 def _positions(problem: MotionProblem) -> list[Limit]:
-    """Return the limits of joint positions; each is measured from the motion's farther end.
+    """Return joint position limits, as distances from the farther of start and goal.
 
     Joints with mechanical stops are not limited, since the stops may be touched.
     """

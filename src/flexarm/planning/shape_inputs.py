@@ -507,7 +507,7 @@ def shape_inputs(
 def _along(
     model: Model, named: dict[str, tuple[str, AnyProfile]], times: Array, *, every: bool
 ) -> list[Vibrations]:
-    """Return the vibrations at postures along a motion, in the same order of modes.
+    """Return the vibrations at postures along a motion, with equal order of modes.
 
     Unless ``every`` posture is required, postures without an equilibrium are omitted, except the
     last.

@@ -267,7 +267,7 @@ def _polynomial(poles: object) -> Array:
     expected = "four with negative real parts, none faster than 1e+12 1/s"
     try:
         roots = np.asarray(poles)
-    except Exception:  # rows of different length, and what a foreign object raises
+    except Exception:  # rows of different length, or any error of a foreign object
         raise refused("poles", poles, expected) from None
     valid = roots.shape == (4,) and roots.dtype.kind in "iufc"
     if not valid or not np.all((roots.real < 0) & (np.abs(roots) <= FASTEST_POLE)):

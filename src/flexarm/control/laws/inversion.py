@@ -112,8 +112,8 @@ def stable_inversion(
     model
         An arm of one flexible link on a driven revolute joint with a rigid transmission.
     to
-        Final angle of the tip about the joint's axis [rad]; 0 is the straight link at joint angle
-        0.
+        Final angle of the tip about the joint's axis [rad]. The angle is 0 for the straight link at
+        joint angle 0.
     timing
         Timing of the tip's motion, with continuous acceleration. Its ``begin`` lengthens the time
         between the start and the tip's first motion.
@@ -178,7 +178,7 @@ class _Link:
     """Internal dynamics of a single flexible link whose tip angle is prescribed."""
 
     def __init__(self, model: Model) -> None:
-        drives(model)  # refuses what no law can drive
+        drives(model)  # raises an error for arms that laws cannot drive
         if model.base_moves or model.prescribed:
             raise ModelError(
                 "stable inversion is for a link on a fixed base, without prescribed "

@@ -187,7 +187,8 @@ def lqr(
     bandwidth
         Bandwidth of the joints [rad/s] in the default weights.
     points
-        Number of points along the motion, with gains interpolated by progress; 1 is its end.
+        Number of points along the motion at which gains are computed; between the points, gains are
+        interpolated by progress. With 1, gains are computed for the motion's end only.
     weights
         Weights of the cost; if None, the defaults in the Notes.
     friction, friction_speed

@@ -377,7 +377,8 @@ class UrdfJoint:
     urdf_type: str  # one of `KINDS`
     parent: str
     child: str
-    # Position [m] and angles [rad] of the joint's frame in the parent's frame, at coordinate 0.
+    # Position [m] and angles [rad] of the joint's frame in the parent's frame, at joint coordinate
+    # 0.
     xyz: Triple
     rpy: Triple
     axis: Triple  # joint axis in the joint's frame
