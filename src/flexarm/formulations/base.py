@@ -45,7 +45,7 @@ class Formulation(ABC):
     paper: bool = False
 
     def __post_init__(self) -> None:
-        """Replace the model by the paper's approximation if ``paper`` is set."""
+        """Replace the model by that of `paper_model` if ``paper`` is set."""
         if self.paper:
             object.__setattr__(self, "model", self.paper_model(self.model))
 
@@ -112,7 +112,7 @@ class Formulation(ABC):
     def forward_expression(
         self, q: Expr, v: Expr, prescribed_a: Expr, applied: Expr
     ) -> tuple[Expr, Expr]:
-        """Trace accelerations (n,) and the efforts (n,) that prescribed coordinates need.
+        """Trace accelerations (n,) and the generalised forces (n,) on prescribed coordinates.
 
         Parameters
         ----------

@@ -42,7 +42,7 @@ from flexarm.spatial import Array, Expr, Inertia, Scalar, constant, skew_matrix,
 
 
 def slope_tip(model: Model, part: LinkModel, q: Expr) -> Local:
-    """Return a link's tip frame by eq. 1, rotated about z by the slope of the deflection."""
+    """Return a link's tip frame (Chu et al., eq. 1), rotated about z by the deflection's slope."""
     first_order_model = replace(model, tip_rotation="first-order")
     tip = tip_section(first_order_model, part, q)
     slope = tip.rotation[1, 0]
@@ -124,7 +124,7 @@ def _gravitational_energy(lumps: list[Lump], gravity: Array) -> Expr:
 
 
 def _paper_refusal(formulation_class: type["ElementJacobian"], model: Model) -> str | None:
-    """Return the reason why the paper's method cannot treat an arm, or None if it can."""
+    """Return the reason why the method of Chu et al. cannot treat an arm, or None if it can."""
     if model.base_moves:
         return "the paper's robots stand on a fixed base. Use paper=False."
     q = np.zeros(model.size)
@@ -235,7 +235,7 @@ class ElementJacobian(Formulation):
 
     @staticmethod
     def paper_model(model: Model) -> Model:
-        """Return the model without axial shortening, which the paper neglects."""
+        """Return the model without axial shortening, which Chu et al. neglect."""
         return unstiffened(model, "cayley")
 
     @property

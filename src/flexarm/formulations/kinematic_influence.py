@@ -73,7 +73,7 @@ class KinematicInfluence(Formulation):
 
     @staticmethod
     def paper_model(model: Model) -> Model:
-        """Return the model without axial shortening, which the paper neglects."""
+        """Return the model without axial shortening, which Graves 1989 neglects."""
         return unstiffened(model, "cayley")
 
     def mass_expression(self, q: Expr) -> Expr:

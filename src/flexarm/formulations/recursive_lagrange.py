@@ -112,7 +112,7 @@ class RecursiveLagrange(Formulation):
         return replace(model, links=links, stiffening=False, tip_rotation="first-order")
 
     def mass_expression(self, q: Expr) -> Expr:
-        """Trace the generalised mass matrix J of eq. 28, (n, n)."""
+        """Trace the generalised mass matrix J of equation 28 of Chen, Zhang & Liu, (n, n)."""
         no_rates = type(q)(self.model.size, 1)
         chain = _outward(self.model, q, no_rates, None)
         return _mass_matrix(self.model, chain)

@@ -217,7 +217,7 @@ def windup_energy(model: Model, axis: Axis, q: Expr) -> Scalar:
 
 
 def spring(stiffness: Any, wound: Expr) -> tuple[Expr, Expr]:
-    """Return elastic energy [J] and effort of a spring, from a stiffness or a force table."""
+    """Return elastic energy [J] and force of a spring, from a stiffness or a force table."""
     if isinstance(stiffness, SpringTable):
         return table_spring(stiffness.deflection, stiffness.effort, wound)
     return stiffness * wound**2 / 2, stiffness * wound

@@ -108,7 +108,7 @@ def _between(section: Section | None, low: float, high: float) -> Section | None
 
 
 def whole_name(name: str) -> str:
-    """Return the name of the link to which a span belongs; of a whole link, its own name."""
+    """Return the name of the link to which a span belongs; for a link of one span, its own name."""
     return name.partition(".")[0]
 
 

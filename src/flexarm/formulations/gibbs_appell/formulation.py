@@ -94,7 +94,7 @@ class GibbsAppell(Formulation):
 
     @staticmethod
     def paper_model(model: Model) -> Model:
-        """Return the model without axial shortening, which the paper neglects."""
+        """Return the model without axial shortening, which Korayem & Shafei neglect."""
         return unstiffened(model, model.tip_rotation)
 
     @classmethod

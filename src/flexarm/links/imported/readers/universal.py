@@ -129,7 +129,7 @@ def _shape(
 
 
 def _integers(numbers: Any) -> list[int]:
-    """Return node numbers as integers; raise ValueError for numbers that are not whole."""
+    """Return node numbers as integers; raise ValueError for noninteger numbers."""
     values = np.ravel(numbers).astype(float)  # integers below 2^53 are exact
     if not np.all(np.abs(values) < 2.0**53) or np.any(values != np.round(values)):
         raise ValueError("node numbers must be whole numbers")
