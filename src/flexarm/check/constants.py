@@ -21,8 +21,9 @@ LESS_DAMPING = 0.5
 # Frequency errors caused by shear deformation above which a link counts as stubby: for its highest
 # mode, and for its first mode, which matters in most motions.
 SHEAR_ERROR, FIRST_SHEAR_ERROR = 0.05, 0.01
-# Ratio of the fastest damping or stretch rate to the fastest bending rate above which steps are
-# needlessly small. Largest number of frequencies listed per direction.
+# Ratio of rates above which steps are needlessly small: of the fastest damped motion to the fastest
+# mode, or of the fastest stretch mode to the fastest other mode. Largest number of frequencies
+# listed per direction.
 RATE_RATIO, LISTED_MODES = 3.0, 3
 
 # Amplitudes that nothing excites

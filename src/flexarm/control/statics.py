@@ -104,8 +104,8 @@ def drives(model: Model) -> Drives:
     Raises
     ------
     ModelError
-        If the arm has no driven joint, or if forces act on it that do not depend on (t, q, v)
-        alone.
+        If the arm has no driven joint or has a spherical joint, or if contacts or springs between
+        points act on an arm with a free base.
     """
     require_kind("model", model, Model, "a Model, as flexarm.build(arm) returns", ModelError)
     if any(part.motion.has_reference for part in model.links):

@@ -84,7 +84,7 @@ def covariance(
     spread = bread = _inverse_square(np.vstack([scaled, known]))
     if not white:
         spread = bread @ (_scatter(scaled, residuals, lengths) + known.T @ known) @ bread
-        # The covariance is at least that of white residuals: correlated errors never carry more
+        # The variances are at least those for white residuals: correlated errors never carry more
         # information than equally many independent errors.
         np.fill_diagonal(spread, np.maximum(np.diag(spread), np.diag(bread)))
     result[np.ix_(acts, acts)] = spread / np.outer(sizes[acts], sizes[acts])
