@@ -138,9 +138,7 @@ def test_end_of_a_motion_by_other_inputs_is_asked_for(tmp_path: Path) -> None:
         others.append(flexarm.load_run(tmp_path / "run.nc"))
     assert own.settling() == others.pop(-2).settling()
     for run in others:
-        with pytest.raises(
-            FlexarmError, match="after: must be given, since the run does not follow"
-        ):
+        with pytest.raises(FlexarmError, match="after: give the time"):
             run.settling()
         assert run.settling(0.3).after == 0.3
 

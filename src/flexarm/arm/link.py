@@ -220,7 +220,7 @@ class Link(Terse):
             )
         if self.root_piece is not None and isinstance(self.shapes, PinnedFree | PinnedPinned):
             raise fault(
-                "a rigid root piece cannot turn with the pinned root of these shapes. "
+                "these shapes have a pinned root, which a rigid root piece does not allow. "
                 "Leave root_piece out, or choose other shapes.",
                 "root_piece",
             )

@@ -139,7 +139,10 @@ Angles = tuple[Angle, Angle, Angle]
 
 
 def _unpickled(kind: Any, args: tuple[Any, ...]) -> BaseModel:
-    """Return an instance without fields of a generic class with given units, for unpickling."""
+    """Return an empty instance of a class, whose fields unpickling sets.
+
+    ``args`` are the units of a generic class.
+    """
     cls = kind[args] if args else kind
     instance: BaseModel = cls.__new__(cls)
     return instance

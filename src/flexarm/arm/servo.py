@@ -57,9 +57,10 @@ class Servo(Part, Generic[Q, S, E, K, D, PQ, PS]):
             for name in ("target", "stiffness", "speed"):
                 if getattr(self, name) is not None:
                     raise fault(
-                        "this is for a servo that follows a position, and 'rate' makes it "
-                        "follow a rate. Leave one of them out.",
+                        "'{key}' is for servos that follow a position, and 'rate' makes this "
+                        "servo follow a rate. Leave '{key}' or 'rate' out.",
                         name,
+                        key=name,
                     )
             if self.damping is None:
                 raise fault(

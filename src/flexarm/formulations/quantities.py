@@ -253,7 +253,8 @@ def _applied(
 ) -> tuple[Expr, ...]:
     """Trace the sum of applied forces, (n,), and its parts by inputs, wrenches and dissipation.
 
-    All are generalised forces, (n,). Without ``ends``, contacts of the tip are left out.
+    Each result is a vector of generalised forces, (n,). Without ``ends``, contacts of the tip are
+    left out.
     """
     input_force = ca.SX(constant(input_matrix(f.model))) @ u
     load_force = wrench_force(f.model, q, w)

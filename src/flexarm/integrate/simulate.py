@@ -361,7 +361,7 @@ class Simulation:
         return run, solution
 
     def _repeatable(self, run: Run) -> Run:
-        """Return the run with counted operations, and a function that repeats it, if possible."""
+        """Return the run with a function that repeats it, if possible, and its operation count."""
         fixed = self.law is not None or self.options.step is not None or run.status != "finished"
         if fixed or self.tolerance / CLOSER_FACTOR < TIGHTEST_RTOL:
             return run
@@ -379,7 +379,7 @@ class Simulation:
         Raises
         ------
         KeyboardInterrupt
-            If the repetition is interrupted, since it is incomplete.
+            If the user interrupts the repetition, whose result is then incomplete.
         """
         return self._repeated(
             self.equation,

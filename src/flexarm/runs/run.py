@@ -114,7 +114,8 @@ class Run(RunData):
         """Return the time [s] at which the last input, motion or event has ended."""
         if not self.own:
             raise FlexarmError(
-                "after: must be given, since the run does not follow the inputs in the arm's file"
+                "after: give the time [s] at which the motion ends. It does not follow from the "
+                "arm's file, since the run had other inputs."
             )
         end = motion_end(self.model, [(event.t, event.what) for event in self.event_records])
         return max([end, *(float(self.t[phase.first]) for phase in self.phases)])

@@ -30,7 +30,8 @@ def motions(
 
     Each is a list with a vector (3,) per link.
 
-    The symbols of the paper are omega_i, omega'_i and r''_Oi. Without accelerations a, the last two
+    Korayem & Shafei call angular velocity, angular acceleration and acceleration of the origin of
+    link i omega_i, omega'_i and r''_Oi. Without accelerations a, the last two
     are the parts due to velocities, omega'_v,i and r''_Ov,i. ``lift`` is the acceleration of the
     base.
     """

@@ -53,7 +53,10 @@ class LinkBody(ABC):
 
     @property
     def basis(self) -> Expr | None:
-        """Matrix (k, k) from combined to link coordinates; None if both are the same."""
+        """Matrix (k, k) that maps combinations of link coordinates to the link coordinates.
+
+        None if the columns of Jacobians refer to the link coordinates themselves.
+        """
         return None
 
     def amplitudes(self, q: Expr) -> Expr:
