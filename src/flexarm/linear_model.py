@@ -111,9 +111,11 @@ class LinearModel:
     def modes(self) -> ComplexModes:
         """Compute the damped modes, including gyroscopic and circulatory forces.
 
-        Notes ----- The equation is transformed to modal coordinates of M and (K + K^T)/2, scaled by
-        their frequencies. The first-order matrix of an undamped arm is then skew-symmetric, so that
-        its eigenvalues are as accurate as its entries. Motions without stiffness are removed first,
+        Notes
+        -----
+        The equation is transformed to modal coordinates of M and (K + K^T)/2, scaled by their
+        frequencies. The first-order matrix of an undamped arm is then skew-symmetric, so that its
+        eigenvalues are as accurate as its entries. Motions without stiffness are removed first,
         because solvers compute their double eigenvalue 0 to half the digits only.
         """
         if not self.names:
@@ -262,9 +264,11 @@ def energy_shares(matrices: Sequence[Array], energies: Array, shapes: npt.NDArra
 
     Shares are not negative and sum to 1 for each of the k motions.
 
-    Notes ----- The energy of a part is divided in proportion to the energies that the coordinates
-    would have if each moved alone. Coupling terms, which may be negative, are thereby not assigned
-    to single coordinates.
+    Notes
+    -----
+    The energy of a part is divided in proportion to the energies that the coordinates would have if
+    each moved alone. Coupling terms, which may be negative, are thereby not assigned to single
+    coordinates.
     """
     shares = np.zeros(shapes.shape)
     for matrix, energy in zip(matrices, energies, strict=True):
@@ -299,9 +303,10 @@ def integral_of_exponential(A: Array, h: float, fastest: float) -> Array:
 def transmission_zeros(A: Array, B: Array, C: Array, D: Array) -> Complex:
     """Compute the finite transmission zeros [1/s] of a model with as many inputs as outputs.
 
-    Notes ----- States that are 0 whenever the outputs are 0 are eliminated until the outputs
-    determine the inputs. The zeros are the eigenvalues of the remaining system (Emami-Naeini & Van
-    Dooren 1982).
+    Notes
+    -----
+    States that are 0 whenever the outputs are 0 are eliminated until the outputs determine the
+    inputs. The zeros are the eigenvalues of the remaining system (Emami-Naeini & Van Dooren 1982).
 
     Raises
     ------

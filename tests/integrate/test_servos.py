@@ -130,7 +130,7 @@ def test_a_law_takes_the_place_of_servos() -> None:
         ({"rate": {"kind": "constant", "value": 1.0}}, "needs a gain. Give damping"),
         (
             {"rate": {"kind": "constant", "value": 1.0}, "stiffness": 2.0, "damping": 1.0},
-            "Leave one of them",
+            "Leave 'stiffness' or 'rate' out",
         ),
     ],
 )

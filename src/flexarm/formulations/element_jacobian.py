@@ -99,7 +99,7 @@ def turn(frame: MovingFrame, terms: Terms, indices: tuple[int, ...]) -> Lump:
     return Lump(0.0, frame.r, frame.J_T, ca.SX(inertia), rates)
 
 
-# Correction of equations 18 and 25: one point per element is not enough.
+# Correction of equations 18 and 25, an erratum: one point per element is not enough.
 # Smallest number of points per element for which every motion of the nodes moves some point.
 REGULAR = 3
 

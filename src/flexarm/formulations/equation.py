@@ -547,9 +547,11 @@ class Equation:
             Derivatives by the output names of `function`, with the parameters as a further,
             last axis.
 
-        Notes ----- Equations are differentiated exactly with respect to the numbers of the model,
-        such as shape integrals. The derivatives of these numbers with respect to the parameters of
-        the model file are fourth-order differences, with an error of about 1e-10.
+        Notes
+        -----
+        Equations are differentiated exactly with respect to the numbers of the model, such as shape
+        integrals. The derivatives of these numbers with respect to the parameters of the model file
+        are fourth-order differences, with an error of about 1e-10.
         """
         if not is_word(name, QUANTITIES):
             raise refused("name", name, f"one of {', '.join(QUANTITIES)}")

@@ -89,9 +89,11 @@ class Lagrange(Formulation):
     def paper_model(model: Model) -> Model:
         """Return the model with the kinematics of Theodore & Ghosal.
 
-        Notes ----- The tip rotates by ``I + skew`` (equations 2 and 8), points move transversely
-        only (equation 6), sections have no rotary inertia (equations 20 and 21), and the elastic
-        energy is quadratic in the amplitudes (equation 23).
+        Notes
+        -----
+        The tip rotates by ``I + skew`` (equations 2 and 8), points move transversely only (equation
+        6), sections have no rotary inertia (equations 20 and 21), and the elastic energy is
+        quadratic in the amplitudes (equation 23).
         """
         links = tuple(replace(part, body=part.body.bare()) for part in model.links)
         return replace(model, links=links, stiffening=False, tip_rotation="first-order")

@@ -98,10 +98,12 @@ class RecursiveLagrange(Formulation):
     def paper_model(model: Model) -> Model:
         """Return the model with the kinematics and energies of Chen, Zhang & Liu.
 
-        Notes ----- The tip rotates by ``I + skew`` and has no axial shortening (equations 2 and 3,
-        corrected). Other points have axial shortening if the model is built with stiffening
-        (equations 5 and 6). Rotary inertia is that of the twist rate alone (equation 11,
-        corrected), and the elastic energy is quadratic in the amplitudes (equation 16).
+        Notes
+        -----
+        The tip rotates by ``I + skew`` and has no axial shortening (equations 2 and 3, erratum).
+        Other points have axial shortening if the model is built with stiffening (equations 5 and
+        6). Rotary inertia is that of the twist rate alone (equation 11, erratum), and the elastic
+        energy is quadratic in the amplitudes (equation 16).
         """
         # points of the span keep their axial shortening in a model with stiffening
         shortens = model.stiffening or any(part.body.draws for part in model.links)

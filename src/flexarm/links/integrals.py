@@ -199,8 +199,10 @@ def shortening(shapes: Shapes, x: Array, edges: Array) -> Array:
     edges
         Panel edges [m] between which the slopes are smooth.
 
-    Notes ----- Half of the quadratic form is the axial shortening of a bent, inextensible axis
-    (Chen, Zhang & Liu 2012, equations 5 and 6).
+    Notes
+    -----
+    Half of the quadratic form is the axial shortening of a bent, inextensible axis (Chen, Zhang &
+    Liu 2012, equations 5 and 6).
     """
     node, weight = gauss_points(40)
     panel = np.clip(np.searchsorted(edges, x, side="left") - 1, 0, len(edges) - 2)

@@ -28,9 +28,11 @@ def random_deformation(model: Model, part: LinkModel, q: Array, rng: np.random.G
         Random number generator for the distributed loads. In each direction of the shape functions,
         the load does not change sign along the link.
 
-    Notes ----- Callers scale the result down. To first order, the tip's transverse deflection, its
-    stretch, and its twist [rad] times the length each equal the length. If the tip hardly moves,
-    the largest value along the link is used instead.
+    Notes
+    -----
+    Callers scale the result down. To first order, the tip's transverse deflection, its stretch, and
+    its twist [rad] times the length each equal the length. If the tip hardly moves, the largest
+    value along the link is used instead.
     """
     body = body_of(model, part)
     shapes, span = body.shapes_at(q), body.span_at(q)

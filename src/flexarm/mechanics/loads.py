@@ -176,9 +176,11 @@ def back_emf(axis: Axis) -> float:
 def gear_loss(model: Model, axis: Axis, q: Expr, turning: Expr) -> Expr:
     """Compute the force or torque lost in a gear due to its efficiency.
 
-    Notes ----- With efficiency e and transmitted torque (or force) T, the load on the motor is T/e
-    while the motor drives and e T while it is driven. Near standstill the two values blend over the
-    joint's smoothing speed.
+    Notes
+    -----
+    With efficiency e and transmitted torque (or force) T, the load on the motor is T/e while the
+    motor drives and e T while it is driven. Near standstill the two values blend over the joint's
+    smoothing speed.
     """
     drive = axis.acts.drive
     assert drive is not None

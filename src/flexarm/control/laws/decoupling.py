@@ -8,7 +8,7 @@
 | K^ = (1 + alpha) K | 48 | stiffness_error |
 
 Equation and symbol numbers are those of Theodore & Ghosal 1995, who eliminate the accelerations of
-the modal amplitudes with partitions of the mass matrix M. (Erratum: the inverse of M in their
+the modal amplitudes with partitions of the mass matrix M. (An erratum: the inverse of M in their
 appendix has its off-diagonal blocks swapped.) Here the input u follows from the accelerations a of
 all coordinates q, which are affine in u: ``a = a_0 + A u``. The driven coordinates ``y = H q`` get
 commanded accelerations w by ``u = (H A)^-1 (w - H a_0)``. This also holds for mode shapes that turn

@@ -12,10 +12,10 @@ same kind:
   about O.
 
 The inertia integrals are those of equations 14 to 42, with the tildes that are missing in the
-printed equations 15 to 22. The paper's links are beams whose points move linearly with the
-amplitudes. All other features of a link (axial shortening, rigid bodies on sections, rotary
-inertia, rotors, a beam that slides out of its hub) are expressed in the same symbols, with the
-shape columns at the current deflection, ``r_ij -> dr/d delta_ij``.
+printed equations 15 to 22 (an erratum). In the paper, links are beams, and the displacements of
+their points are linear in the amplitudes. All other features of a link (axial shortening, rigid
+bodies on sections, rotary inertia, rotors, a beam that slides out of its hub) are expressed in the
+same symbols, with the shape columns at the current deflection, ``r_ij -> dr/d delta_ij``.
 """
 
 from dataclasses import dataclass, fields, replace

@@ -66,7 +66,7 @@ def link_forces(
 ) -> tuple[list[Expr], list[Expr]]:
     """Return the force S_i and torque T_i of each link, (3,) each (step 3).
 
-    With accelerations a they are the brackets of equations 43 and 44, as corrected.
+    With accelerations a they are the brackets of equations 43 and 44, corrected (erratum).
     """
     S, T = [], []
     for link, w, w_d, r in zip(links, omega, omega_d, r_dd, strict=True):

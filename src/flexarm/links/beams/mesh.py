@@ -32,10 +32,12 @@ def mesh_for(span: Span, motion: BeamDirection, waves: int, *, refine: float = 1
     refine
         Factor on the number of Legendre polynomials per panel.
 
-    Notes ----- A panel lies between two stations, and the stiffness changes at most threefold along
-    it. The strain is singular where the linearly extrapolated stiffness reaches zero; this point is
-    then far from the panel, so the Legendre series converges fast. Oscillations cos(a t) on -1 <= t
-    <= 1 have Legendre coefficients below ``a^k / (2k + 1)!!``.
+    Notes
+    -----
+    A panel lies between two stations, and the stiffness changes at most threefold along it. The
+    strain is singular where the linearly extrapolated stiffness reaches zero; this point is then
+    far from the panel, so the Legendre series converges fast. Oscillations cos(a t) on -1 <= t <= 1
+    have Legendre coefficients below ``a^k / (2k + 1)!!``.
     """
     edges = panel_edges(span, motion)
     left, half = edges[:-1], np.diff(edges) / 2

@@ -221,7 +221,7 @@ class LinkBody(ABC):
         """Compute the gradient (k,) of the elastic energy in the link coordinates.
 
         Theodore & Ghosal 1995, equations 26 to 31, omit the force on the joint of a sliding link
-        that is due to the change of stiffness with length; it is included here.
+        that is due to the change of stiffness with length (erratum). It is included here.
         """
         e = self.amounts(q, 0 * q)
         return self.chained(e, self.strain_effort(e)) + self.given_effort(q)
