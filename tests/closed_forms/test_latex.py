@@ -176,8 +176,8 @@ def test_equations_of_up_to_20_coordinates_are_printed_by_parts(name: str) -> No
     assert max(gaps(model)) < 1e-10
 
 
-@pytest.mark.few(1)
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
+@pytest.mark.campaign
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="TeX is large, and not installed here")
 @pytest.mark.parametrize(
     ("name", "letters"),
     [("korayem-two-link", "korayem"), ("deluca-siciliano", "korayem"), ("tg-rrp", "theodore"),

@@ -175,7 +175,7 @@ class Arm(Part):
         payload_mass = self.payload.mass if self.payload is not None else 0.0
         line = f"base {self.base.kind}, gravity ({g}) m/s^2, payload {payload_mass:g} kg"
         joints = [
-            f"{joint} {link.joint.kind}{self.branches_from(i)}"
+            " on ".join(filter(None, (f"{joint} {link.joint.kind}", self.place_of_joint(i))))
             for i, (joint, link) in enumerate(zip(self.joint_names, self.links, strict=True))
         ]
         rows = [
@@ -205,8 +205,16 @@ class Arm(Part):
         indices = {"base": -1} | {name: i for i, name in enumerate(self.link_names)}
         return tuple(i - 1 if link.parent is None else indices[link.parent] for i, link in links)
 
-    def branches_from(self, index: int) -> str:
-        """Return the place of a joint as text, such as `` on boom at 0.5``.
+    def carried_links(self, index: int) -> list[int]:
+        """Return the indices of all links that a link carries, directly or by other links."""
+        carried, parents = {index}, self.parents
+        for k in range(index + 1, len(parents)):
+            if parents[k] in carried:
+                carried.add(k)
+        return sorted(carried - {index})
+
+    def place_of_joint(self, index: int) -> str:
+        """Return the place of a joint as text, such as ``boom at 0.5``.
 
         The text is empty if the joint is at the tip of the previous link in the list.
         """
@@ -214,7 +222,7 @@ class Arm(Part):
         if parent == index - 1 and link.at == "tip":
             return ""
         name = "base" if parent < 0 else self.link_names[parent]
-        return f" on {name}" + ("" if link.at == "tip" else f" at {link.at}")
+        return name if link.at == "tip" else f"{name} at {link.at}"
 
     def axis_names(self, index: int) -> tuple[str, ...]:
         """Return the names of a joint's coordinates: the joint's own name, or one name per axis."""
@@ -423,10 +431,7 @@ class Arm(Part):
             )  # fmt: skip
 
     def _check_configuration(self, i: int, shapes: ClampedMass) -> None:
-        parents, outboard = self.parents, {i}
-        for k in range(i + 1, len(self.links)):
-            outboard |= {k} if parents[k] in outboard else set()
-        outboard_joints = [n for k in sorted(outboard - {i}) for n in self.axis_names(k)]
+        outboard_joints = [name for k in self.carried_links(i) for name in self.axis_names(k)]
         for name in shapes.configuration:
             if name not in outboard_joints:
                 raise fault(

@@ -206,7 +206,7 @@ def _link(model: Model, index: int, linear: LinearModel, pose: Array) -> LinkRep
         joint=JointReport(
             name=part.joint_name,
             kind=joint.kind,
-            on=model.chain.branches_from(index),
+            on=model.chain.place_of_joint(index),
             axis=axis,
             turns=any(joint_axis.turns for joint_axis in part.axes),
             actuation=", ".join(

@@ -59,7 +59,7 @@ class JointReport:
 
     name: str
     kind: str
-    on: str  # link that carries the joint, as ' on boom at 0.5'; empty at the previous tip
+    on: str  # link that carries the joint, such as 'boom at 0.5'; empty at the previous tip
     axis: Vector | None  # in the joint's frame, unit length; None for a rigid attachment
     turns: bool  # whether the joint rotates the link; else it slides
     actuation: str | None  # ``torque``, ``free``, ``prescribed``, or None for a rigid attachment

@@ -127,7 +127,7 @@ def _motion(joint: "JointReport") -> str:
     """Return text with the kind of a joint and its axis."""
     word = "about" if joint.turns else "along"
     axis = "" if joint.axis is None else f" {word} {AXES.get(joint.axis, _triple(joint.axis))}"
-    return f"{joint.kind}{axis}{joint.on}"
+    return f"{joint.kind}{axis}" + (f" on {joint.on}" if joint.on else "")
 
 
 def _print_links(console: "Console", report: "Report") -> None:

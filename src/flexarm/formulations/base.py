@@ -154,7 +154,7 @@ class Formulation(ABC):
         ):
             torque = torque + ca.cross(point - frame.p_WJ, force)
             for index, position, pull, twist in loads:
-                if index >= i:
+                if i in self.model.path(index):
                     force = force - pull
                     torque = torque - twist - ca.cross(position - frame.p_WJ, pull)
             columns.append(ca.vertcat(force, torque))

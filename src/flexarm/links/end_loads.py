@@ -28,7 +28,8 @@ from flexarm.arm.shapes import ClampedMass, Loaded
 from flexarm.links.base import Ends, Span
 from flexarm.links.constants import SOFT_SPRING
 from flexarm.links.imported.file import read_body
-from flexarm.links.tree import distance_along, kept, tree
+from flexarm.links.remembered import kept
+from flexarm.links.tree import distance_along, tree
 from flexarm.spatial import (
     CROSS,
     IDENTITY,

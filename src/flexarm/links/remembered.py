@@ -1,10 +1,12 @@
 """Cache of computed results by input, since arms often have equal links."""
 
 from collections.abc import Callable, Hashable
+from functools import wraps
 from typing import Any, TypeVar, cast
 
 from flexarm.links.constants import CACHED_RESULTS
 
+S = TypeVar("S")
 T = TypeVar("T")
 _results: dict[Any, Any] = {}
 
@@ -37,3 +39,8 @@ class Same:
     def __hash__(self) -> int:
         """Return the object's identity, which is unique while the key exists."""
         return id(self.what)
+
+
+def kept(make: Callable[[S], T]) -> Callable[[S], T]:
+    """Return a cached version of a function of a link or an arm; objects are keyed by identity."""
+    return wraps(make)(lambda part: remembered((make, Same(part)), lambda: make(part)))

@@ -1,20 +1,9 @@
 """Tree of links: parents, children, and positions of joints along their parents."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
-from typing import TypeVar
 
 from flexarm.arm import Arm, Link
-from flexarm.links.remembered import Same, remembered
-
-S = TypeVar("S")
-T = TypeVar("T")
-
-
-def kept(make: Callable[[S], T]) -> Callable[[S], T]:
-    """Return a cached version of a function of a link or an arm; objects are keyed by identity."""
-    return wraps(make)(lambda part: remembered((make, Same(part)), lambda: make(part)))
+from flexarm.links.remembered import kept
 
 
 @dataclass(frozen=True)
@@ -43,14 +32,6 @@ class Tree:
     def rider(self, index: int) -> int | None:
         """Return the link that rides along a link; None if there is none."""
         return next((k for k in self.children[index] if k in self.riders), None)
-
-    def outboard(self, index: int) -> list[int]:
-        """Return a link and all links that it carries, directly or not, in the arm's order."""
-        found = {index}
-        for k in range(index + 1, len(self.parents)):
-            if self.parents[k] in found:
-                found.add(k)
-        return sorted(found)
 
 
 def distance_along(at: str | float, link: Link) -> float | None:

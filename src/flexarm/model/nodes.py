@@ -20,7 +20,8 @@ from flexarm.links.end_loads import (
     outboard_mass,
     own_inertia,
 )
-from flexarm.links.tree import kept, tree
+from flexarm.links.remembered import kept
+from flexarm.links.tree import tree
 from flexarm.model.constants import (
     HINGED_MOMENT,
     LARGE_SLOPE,
@@ -88,7 +89,7 @@ def expected_slope(arm: Arm, index: int, span: Span) -> float:
     joint = arm.links[index].joint
     prescribed = any(acts.actuation == "prescribed" for acts in joint.axes.values())
     moment *= HINGED_MOMENT if joint.turns_about and not prescribed and _is_flat(arm) else 1.0
-    for outboard in tree(arm).outboard(index):
+    for outboard in (index, *arm.carried_links(index)):
         axes = arm.links[outboard].joint.axes.values()
         limits = [acts.limits for acts in axes if acts.actuation == "torque"]
         moment += sum(limit.effort for limit in limits if limit is not None and limit.effort)

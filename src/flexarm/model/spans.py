@@ -12,7 +12,8 @@ from flexarm.arm import Arm, Link
 from flexarm.arm.joint import DH, Fixed
 from flexarm.arm.section import Section, Station
 from flexarm.links.base import Span
-from flexarm.links.tree import distance_along, kept
+from flexarm.links.remembered import kept
+from flexarm.links.tree import distance_along
 
 
 @kept
