@@ -261,7 +261,7 @@ def test_a_link_of_spans_is_one_link_in_results() -> None:
     ]
     places = [link.joint.on for link in report.links]
     assert places[:3] == ["", "", ""]
-    assert places[3:] == [" on link1.2 at 0.625", " on link1.3"]
+    assert places[3:] == ["link1.2 at 0.625", "link1.3"]
     assert not any("links[4]" in notice.place for notice in report.notices)
     fit = flexarm.fit_curve(run.model, "link1", y=lambda x: 0.01 * x**2)
     assert fit.residual < 0.02

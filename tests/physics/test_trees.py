@@ -141,6 +141,23 @@ def test_methods_of_papers_refuse_branches_in_words(name: str) -> None:
         formulation(name, build(rigid_tree(4)))
 
 
+def test_a_second_carriage_on_a_rail_is_refused() -> None:
+    rail = {
+        "joint": {"kind": "fixed"},
+        "length": 1.0,
+        "section": {"EI": 20.0, "mass_per_length": 1.0},
+        "modes": {"bending": 2},
+    }
+    rider = {
+        "parent": "link1",
+        "joint": {"kind": "carriage", "initial": 0.3},
+        "body": {"mass": 1.0},
+    }
+    arm_of(rail, rider)
+    with pytest.raises(ValueError, match="a rail carries one carriage, and this is the second"):
+        arm_of(rail, rider, rider)
+
+
 @pytest.mark.parametrize(
     ("keys", "message"),
     [

@@ -339,6 +339,16 @@ class Arm(Part):
         rail = self.links[parent] if parent >= 0 else None
         self._check_rail(rail, "links", i, "joint", "kind")
         assert rail is not None
+        for k, other in enumerate(self.links[:i]):
+            if isinstance(other.joint, Carriage) and self.parents[k] == parent:
+                raise fault(
+                    "a rail carries one carriage, and this is the second. Give each carriage a "
+                    "rail of its own.",
+                    "links",
+                    i,
+                    "joint",
+                    "kind",
+                )
         self._check_stations(joint, rail, "links", i, "joint")
 
     def _check_rail(self, rail: Link | None, *path: str | int) -> None:
