@@ -142,16 +142,16 @@ def test_methods_of_papers_refuse_branches_in_words(name: str) -> None:
 
 
 def test_a_second_carriage_on_a_rail_is_refused() -> None:
-    rail = {
+    rail: dict[str, object] = {
         "joint": {"kind": "fixed"},
         "length": 1.0,
-        "section": {"EI": 20.0, "mass_per_length": 1.0},
-        "modes": {"bending": 2},
+        "section": {"EIz": 20.0, "mass_per_length": 1.0},
+        "shapes": {"kind": "clamped-free", "bending_z": 2},
     }
-    rider = {
+    rider: dict[str, object] = {
         "parent": "link1",
-        "joint": {"kind": "carriage", "initial": 0.3},
-        "body": {"mass": 1.0},
+        "joint": {"kind": "carriage", "start": {"position": 0.3}},
+        "body": {"mass": 1.0, "inertia": [0.01, 0.01, 0.01]},
     }
     arm_of(rail, rider)
     with pytest.raises(ValueError, match="a rail carries one carriage, and this is the second"):
