@@ -43,24 +43,24 @@ UNITS = tuple(
 
 @dataclass(frozen=True)
 class Acting:
-    """A wrench whose factors a law of time and state returns, and the index of the first factor."""
+    """A law that computes the force and torque factors of a wrench from time and state."""
 
     law: ca.Function
     first: int
 
     def __repr__(self) -> str:
-        """Return text that is equal for wrenches with equal symbolic expressions."""
+        """Return text that is equal for two wrench laws whose symbolic expressions are equal."""
         return f"wrench {self.first} {self.law.serialize()}"
 
     def put(self, w: Expr, t: Expr, q: Expr, v: Expr) -> Expr:
-        """Return the factors w of all wrenches, with this wrench's factors computed by its law."""
+        """Return the factors of all wrenches, with those of this wrench computed by its law."""
         after = self.first + len(UNITS)
         return ca.vertcat(w[: self.first], ca.densify(ca.vec(self.law(t, q, v))), w[after:])
 
 
 @dataclass(frozen=True)
 class Servoed:
-    """A servo in the equations of motion: input index, measured row, gains, limit and state."""
+    """A servo in the equations of motion: its input, measured position, gains and limit."""
 
     name: str  # name of the joint's coordinate
     column: int  # index of the servo's input in u
@@ -74,7 +74,7 @@ class Servoed:
 
     @property
     def key(self) -> str:
-        """Text that is equal for servos with equal symbolic expressions."""
+        """Text that is equal for two servos whose symbolic expressions are equal."""
         gains = self.servo.model_dump_json(exclude=NO_GAINS)
         follows = "position" if self.servo.rate is None else "rate"
         limits = f"{self.gain} {self.limit}{' sampled' if self.servo.period is not None else ''}"
@@ -86,7 +86,7 @@ class Servoed:
         return self.state is not None or self.servo.period is not None
 
     def profile(self, q: Array) -> AnyProfile:
-        """Return the target as a function of time; without a target, the constant position at q."""
+        """Return the target over time; without one, the constant position at coordinates q."""
         servo = self.servo
         if servo.rate is not None:
             return servo.rate
@@ -95,9 +95,11 @@ class Servoed:
     def raw_input(
         self, u: Value, position: Value, speed: Value, target: tuple[Value, Value], x: Value
     ) -> tuple[Value, Value]:
-        """Return the input of the control law before limiting, and the rate of the integral term x.
+        """Return the unlimited input of the servo, and the time derivative of its integral term.
 
-        The input includes u; the rate includes the correction for a limited input (anti-windup).
+        The input is the sum of the feedforward u, the control law and the integral term x. The time
+        derivative of the integral term contains the anti-windup correction, which is 0 while the
+        input is within its limit.
         """
         servo, (position_target, rate_target) = self.servo, target
         stiffness, damping = servo.stiffness or 0.0, servo.damping or 0.0
@@ -114,7 +116,7 @@ class Servoed:
         return total, (correction + self.clip(total) - total) / integral_time
 
     def clip(self, total: Value) -> Value:
-        """Return an input clipped to plus or minus the servo's limit."""
+        """Return an input limited to at most the servo's limit in either direction."""
         return _within(total, self.limit)
 
 
@@ -142,7 +144,7 @@ def servos(model: Model) -> tuple[Servoed, ...]:
 
 @dataclass(frozen=True)
 class Actuators:
-    """Servos, friction, windings, ties and event functions in an arm's equations of motion."""
+    """Servos, friction, motor windings, ties and event functions of an arm's equations."""
 
     # servos, slipping, bristles, windings, ties: servos, stick-slip elements, bristle friction,
     # motor windings, and spring-dampers from the tip to a point.
@@ -181,7 +183,7 @@ class Actuators:
 
     @property
     def targets(self) -> int:
-        """Number of target functions of time: one per servo, three (x, y, z) per tie."""
+        """Number of functions of time that are targets: one per servo, three (x, y, z) per tie."""
         return len(self.servos) + 3 * len(self.ties)
 
     @property
@@ -191,7 +193,7 @@ class Actuators:
 
     @property
     def floors(self) -> Array:
-        """Least range [SI] of each actuator state, to which its error is relative, (states,)."""
+        """Least scale [SI unit] of the integration error of each actuator state, (states,)."""
         servos = [element for element in self.servos if element.state is not None]
         return np.array([
             *(SERVO_STATE_FLOOR * (element.servo.stiffness or element.servo.damping or 1.0)
@@ -203,7 +205,7 @@ class Actuators:
 
     @property
     def key(self) -> str:
-        """Text that is equal for actuators with equal symbolic expressions."""
+        """Text that is equal for two sets of actuators whose symbolic expressions are equal."""
         elements = (
             *(*self.slipping, *self.bristles, *self.windings, *self.ties),
             *(*self.loss_channels, *self.event_functions, *self.wrenches),
@@ -213,19 +215,19 @@ class Actuators:
 
     @property
     def idle(self) -> bool:
-        """Whether the arm has no actuators beyond its inputs."""
+        """Whether the equations of motion contain no servo, friction, winding, tie or event."""
         return not any(getattr(self, member.name) for member in fields(self) if member.init)
 
     @property
     def drives(self) -> bool:
-        """Whether the equations contain slipping friction, bristles, windings or ties."""
+        """Whether the equations contain slipping friction, bristle friction, windings or ties."""
         return bool(self.slipping or self.bristles or self.windings or self.ties)
 
     def own(self, model: Model) -> dict[str, Callable[[Model], Any]]:
-        """Return, by kind, the functions that list a model's actuators, if these equal the model's.
+        """Return, by kind, the function that lists a model's actuators, where unchanged.
 
-        A kind is ``servos``, ``bristles`` or ``windings``; a kind of which these actuators have
-        none, or others than the model, is left out.
+        The kinds are ``servos``, ``bristles`` and ``windings``. A kind is left out if there are no
+        actuators of this kind, or if they differ from those of the model.
         """
         return {
             kind: list_of
@@ -236,13 +238,14 @@ class Actuators:
 
     @property
     def saturates(self) -> bool:
-        """Whether a servo has an effort limit, beyond which it provides no damping."""
+        """Whether a servo has an effort limit; at the limit, the servo provides no damping."""
         return any(servo.servo.effort is not None for servo in self.servos)
 
     def stiffness(self, model: Model) -> tuple[Array, Array]:
-        """Return stiffness and damping matrices, (n, n) each, of collocated servos.
+        """Return stiffness and damping matrices, (n, n) each, of continuous collocated servos.
 
-        A collocated servo acts where it measures.  Sampled servos are left out.
+        A servo is collocated if its effort acts on the coordinate that it measures. Servos with a
+        sampling period are left out.
         """
         K, D = np.zeros((2, model.size, model.size))
         for stiffness, damping, outer in self.gains():
@@ -251,9 +254,10 @@ class Actuators:
         return K, D
 
     def gains(self) -> Iterator[tuple[Any, Any, Array]]:
-        """Yield stiffness, damping, and matrix row^T row (n, n), of each servo that is not sampled.
+        """Yield stiffness, damping and matrix row^T row (n, n) of each continuous collocated servo.
 
-        A servo that acts where it measures is symmetric; ``row @ q`` is its measured position.
+        The position that the servo measures is ``row @ q``. Servos with a sampling period, and
+        servos whose effort acts on another coordinate than the measured one, are left out.
         """
         for servo in self.servos:
             if servo.in_place and servo.servo.period is None:
@@ -261,10 +265,11 @@ class Actuators:
                 yield servo.servo.stiffness or 0.0, servo.servo.damping or 0.0, outer
 
     def symbols(self) -> dict[str, Expr]:
-        """Return new CasADi symbols by name, for the actuator arguments that are in use.
+        """Return new CasADi symbols for the arguments that the actuators need, by name.
 
-        r: targets, then target rates; x: states; b: brake effort and friction direction of each
-        slipping element; h: inputs that sampled servos hold.
+        The names are ``r`` for the targets, followed by their rates; ``x`` for the actuator states;
+        ``b`` for brake effort and friction direction of each slipping element; and ``h`` for the
+        held inputs of sampled servos.
         """
         sizes = {"r": 2 * self.targets, "x": self.states, "b": 2 * len(self.slipping),
                  "h": self.sampled}  # fmt: skip
@@ -273,7 +278,7 @@ class Actuators:
     def shares(
         self, model: Model, u: Expr, q: Expr, v: Expr, r: Expr, x: Expr, b: Expr
     ) -> tuple[Share, Expr, list[Expr]]:
-        """Return forces of drive trains and ties, effective inputs, and motor currents."""
+        """Return the forces of drive trains and ties, the effective inputs, and motor currents."""
         share, currents = Share(ca.SX(v.shape[0], 1)), []
         columns: list[Expr] = [*ca.vertsplit(u)] if u.shape[0] else []
         index = sum(servo.state is not None for servo in self.servos)
@@ -295,10 +300,10 @@ class Actuators:
         return share, ca.vertcat(*columns), currents
 
     def event_expressions(self, arguments: EventArguments, a: Expr, dx: Expr) -> dict[str, Expr]:
-        """Return expressions ``event_values`` of the event functions, and ``event_rates``.
+        """Return expressions of the event functions and of their time derivatives, by name.
 
-        ``event_rates`` are the time derivatives of the event functions. The rate is set to 0 if it
-        cannot be computed from accelerations.
+        The entry ``event_rates`` contains the time derivatives of the entry ``event_values``. A
+        time derivative that cannot be computed from accelerations is replaced by 0.
         """
         values = ca.vertcat(*(function.trace(arguments) for function in self.event_functions))
         has_rate = ca.DM([function.smooth for function in self.event_functions])
@@ -307,7 +312,7 @@ class Actuators:
         return {"event_values": ca.densify(values), "event_rates": ca.densify(has_rate * rate)}
 
     def inputs(self, u: Expr, q: Expr, v: Expr, r: Expr, x: Expr, h: Expr) -> tuple[Expr, Expr]:
-        """Return expressions of the inputs, servo action included, and of servo integral rates."""
+        """Return expressions of the inputs with servo action, and rates of integral terms."""
         columns: list[Expr] = [*ca.vertsplit(u)]
         rates: list[Expr] = []
         count, sampled = self.targets, 0
@@ -335,7 +340,7 @@ def _key(elements: dict[str, Any]) -> str:
 
 
 def matrices_of(formulation: Formulation, actuators: Actuators) -> ca.Function:
-    """Return a CasADi function of mass, stiffness and damping matrices, servo gains included."""
+    """Return a CasADi function of M, K and D, with the gains of continuous servos included."""
     function = trace(formulation, "matrices")
     if not actuators.servos:
         return function
@@ -356,16 +361,17 @@ def motion_of(
     *,
     accelerated: bool = False,
 ) -> ca.Function:
-    """Return the CasADi function of accelerations and powers, including law, actuators and events.
+    """Return the CasADi function of accelerations and powers with law, actuators and events.
 
-    If `accelerated`, accelerations a are an input, and the first output, ``missing``, is the
-    generalised force that they require beyond the forces that act.
+    If `accelerated` is set, the accelerations are an input. The output ``missing``, (n,), is then
+    the generalised force needed for these accelerations in addition to the forces that act.
 
-    Inputs by name, where in use: time t, targets r, actuator states x, slip data b, held inputs of
-    sampled servos h, coordinates q, rates v, inputs u, wrench factors w, accelerations
-    prescribed_a of prescribed coordinates, reference attitude.  Outputs: a, power, and where in use
-    the law's inputs u, rates dx of the states, the values event_values of event functions and their
-    rates event_rates.
+    The function has those of the following inputs that it depends on, by name: time t, targets r,
+    actuator states x, brake and friction data b, held inputs h of sampled servos, coordinates q,
+    rates v, inputs u, wrench factors w, accelerations ``prescribed_a`` of prescribed coordinates,
+    and reference attitude. Its outputs are accelerations a and powers; where they exist also the
+    inputs u that a law returns, the rates dx of the actuator states, the values ``event_values`` of
+    the event functions, and their time derivatives ``event_rates``.
     """
     if law is None and actuators.idle and not accelerated:
         return trace(formulation, "motion")
@@ -424,7 +430,7 @@ def _evaluate(function: ca.Function, arguments: Mapping[str, Expr]) -> list[Expr
 def _powers(
     model: Model, power: Expr, share: Share, actuators: Actuators, q: Expr, v: Expr
 ) -> Expr:
-    """Return the powers, drive trains included, followed by the power of each loss channel."""
+    """Return the powers of the work integrals, followed by the power of each loss channel."""
     if not (actuators.drives or actuators.loss_channels):
         return power
     total_loss = sum(share.taken.values(), ca.SX(0))
@@ -447,7 +453,7 @@ def actuators_of(
     loss_channels: tuple[str, ...] | None = None,
     event_functions: Sequence[EventFunction] = (),
 ) -> Actuators:
-    """Return the actuators of a model, with event functions at the corners of drive-train laws."""
+    """Return the actuators of a model, with event functions at the corners of their laws."""
     has_rails = any(part.on_rail for part in model.links)
     if model.driveless and not (has_rails or model.arm.events or slipping or ties or loss_channels):
         return Actuators(event_functions=tuple(event_functions), impulses=impulses(model))
@@ -462,12 +468,12 @@ def actuators_of(
 
 
 def impulses(model: Model) -> int:
-    """Return the number of impulse components in the state: 6 for a free base, 0 otherwise."""
+    """Return the number of impulse integrals in the state: 6 for a free base, 0 otherwise."""
     return IMPULSES if model.floats and has_momentum(model) else 0
 
 
 def _corners(model: Model, motors: Sequence[Winding]) -> list[EventFunction]:
-    """Return event functions at jumps of the equations: backlash, current limits, rails."""
+    """Return event functions at the kinks that backlash, current limits and rails cause."""
     functions = [
         EventFunction("place", part.exposed, corner=jump)
         for part in model.links

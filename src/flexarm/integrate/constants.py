@@ -1,6 +1,7 @@
 """Limits, tolerances and defaults of simulations, each with its unit and reason.
 
-Coefficients of the methods stand with the methods; limits of samples are in ``runs/constants.py``.
+Coefficients of the integration methods are in ``methods/``, limits on the number of samples in
+``runs/constants.py``.
 """
 
 # Options

@@ -1,6 +1,7 @@
-"""Drive-train elements in a run: bristles, motor windings, ties, and friction with stick-slip.
+"""Drive-train elements in a simulation: bristle and dry friction, motor windings, and ties.
 
-Each element adds a generalised force, dissipated powers [W] by loss channel, and stored energy [J].
+Each drive-train element contributes a generalised force, dissipated powers [W] by loss channel, and
+stored energy [J] to the equations of motion.
 """
 
 import math
@@ -31,7 +32,7 @@ BRAKE, HYSTERESIS, WINDING = "brake", "hysteresis", "winding"  # names of loss_c
 
 @dataclass
 class Share:
-    """Sum of the forces, powers and state rates that drive-train elements contribute."""
+    """Sum of the forces, powers and state derivatives that drive-train elements contribute."""
 
     push: Expr  # generalised force, (n,)
     # fed: power [W] of the inputs beyond the mechanical power of their efforts. moved: power [W] of
@@ -52,7 +53,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Bristle:
-    """Bristle friction (LuGre, or Dahl without damping) at the rate ``row @ v``.
+    """Bristle friction (LuGre, or Dahl without damping); its sliding rate is ``row @ v``.
 
     The bristle deflection z follows ``z' = v - k |v| z/g(v)`` with stiffness k and sliding effort
     g; the friction effort is ``k z + d z'`` with damping d.
@@ -67,11 +68,11 @@ class Bristle:
 
     @property
     def floor(self) -> float:
-        """Least range of the bristle deflection by which integration errors are scaled."""
+        """Least scale of the integration error of the bristle deflection."""
         return PRESLIDING_FLOOR * self.friction.holds / self.stiffness
 
     def share(self, v: Expr, z: Expr, total: Share) -> None:
-        """Add the bristle's force, state rate, loss and stored energy to the sum `total`."""
+        """Add the bristle's force, state derivative, loss and stored energy to the sum `total`."""
         row = constant(self.row)
         rate = ca.dot(row, v)
         deflection_rate = rate - self.stiffness * ca.fabs(rate) * z / sliding(self.friction, rate)
@@ -84,7 +85,7 @@ class Bristle:
 
 @dataclass(frozen=True)
 class Winding:
-    """Winding of a motor; the current is a state if the winding has an inductance."""
+    """Winding of a motor; its current is a state if the winding has an inductance."""
 
     name: str
     loss_channel: str
@@ -95,12 +96,12 @@ class Winding:
 
     @property
     def has_state(self) -> bool:
-        """Whether the current is a state."""
+        """Whether the motor current is a state of the simulation."""
         return self.motor.inductance is not None
 
     @property
     def floor(self) -> float:
-        """Least range of the current [A] by which integration errors are scaled."""
+        """Least scale of the integration error of the motor current [A]."""
         return CURRENT_FLOOR * (self.motor.current_limit or 1 / (self.motor.resistance or 1.0))
 
     @property
@@ -109,17 +110,17 @@ class Winding:
         return self.name.removesuffix(".current")
 
     def settled(self, u: float, v: Array) -> float:
-        """Compute the unlimited steady-state current [A] at an input u and rates v."""
+        """Compute the steady-state current [A] at input u and rates v, without current limit."""
         if self.motor.input == "current":
             return u
         back_emf = self.motor.torque_constant * self.ratio * float(self.row @ v)
         return (u - back_emf) / (self.motor.resistance or 1.0)
 
     def share(self, u: Expr, v: Expr, x: Expr | None, total: Share) -> tuple[Expr, Expr]:
-        """Add the winding's powers, losses and state rate to `total`; return input and current [A].
+        """Add the winding's powers, losses and current derivative to `total`; return two values.
 
-        The effective input is the one for which the arm's equations yield the torque of the
-        current.
+        The returned values are the effective input, for which the arm's equations yield the torque
+        of the motor current, and the motor current [A].
         """
         motor, limit = self.motor, self.motor.current_limit or math.inf
         if motor.input == "current":
@@ -154,7 +155,7 @@ class Winding:
 
 @dataclass(frozen=True)
 class SpringDamper:
-    """Spring and damper (a tie) between the arm's tip and a point; three targets move the point."""
+    """Spring and damper (a tie) between the arm's tip and a point that targets may move."""
 
     loss_channel: str
     stiffness: float
@@ -163,7 +164,8 @@ class SpringDamper:
     def share(self, model: Model, q: Expr, v: Expr, point: tuple[Expr, Expr], total: Share) -> None:
         """Add the tie's force, loss, power and stored energy to the sum `total`.
 
-        `point` is position [m] and velocity [m/s] of the point that the tip is tied to, (3,) each.
+        The argument `point` contains position [m] and velocity [m/s], (3,) each, of the point to
+        which the spring and damper connect the tip.
         """
         jacobian = end_jacobian(model, q)[0]
         tip = end_frame(model, q)[1]
@@ -178,7 +180,7 @@ class SpringDamper:
 
 @dataclass(frozen=True)
 class StickSlip:
-    """Stick-slip element of a coordinate: dry friction, a brake, or both."""
+    """Dry friction, a brake, or both, on one coordinate that may stick or slip."""
 
     name: str  # name of the coordinate
     # axis: axis of the coordinate. index: index of the coordinate in q.
@@ -189,21 +191,22 @@ class StickSlip:
     brake: float | None
 
     def capacity(self, *, braked: bool) -> float:
-        """Return the largest effort that the element can hold, with its brake closed or open."""
+        """Return the largest effort that friction holds, with the brake closed or open."""
         friction_capacity = sum(friction.holds for friction in self.frictions.values())
         return friction_capacity + (self.brake or 0.0 if braked else 0.0)
 
     @property
     def able(self) -> bool:
-        """Whether the element can slip: it has dry friction, or a brake with limited effort."""
+        """Whether the coordinate can slip: there is dry friction, or a brake of limited effort."""
         return bool(self.frictions) or (self.brake is not None and math.isfinite(self.brake))
 
 
 @dataclass(frozen=True)
 class Slipping:
-    """Stick-slip element in the equations, with brake effort and friction direction as inputs.
+    """Slipping friction or brake in the equations of motion.
 
-    Both inputs are 0 while the element sticks.
+    Brake effort and friction direction are inputs of the equations, and are 0 while the coordinate
+    sticks.
     """
 
     index: int
@@ -212,7 +215,7 @@ class Slipping:
 
     @classmethod
     def of(cls, holder: StickSlip) -> "Slipping":
-        """Build the element of the equations from a stick-slip element of the model."""
+        """Build the slipping friction or brake from a stick-slip element of the model."""
         brake = holder.brake is not None and math.isfinite(holder.brake)
         loss_channel = f"{holder.axis.name}: {BRAKE}" if brake else ""
         return cls(holder.index, loss_channel, tuple(holder.frictions.items()))
@@ -232,7 +235,7 @@ class Slipping:
 
 
 def sliding(friction: AnyFriction, rate: Expr) -> Scalar:
-    """Return the magnitude of dry friction effort at a sliding rate, Stribeck effect included."""
+    """Return the magnitude of dry friction effort at a sliding rate, with Stribeck effect."""
     if friction.static is None or friction.stribeck_speed is None:
         return friction.coulomb or 0.0
     # At standstill the power 0^x has no derivative by x: it is NaN, and NaN times 0 is NaN.
@@ -245,7 +248,7 @@ def sliding(friction: AnyFriction, rate: Expr) -> Scalar:
 
 
 def bristles(model: Model) -> tuple[Bristle, ...]:
-    """Return the bristle elements of a model: LuGre friction, and hysteresis of transmissions."""
+    """Return the bristle elements of a model, for LuGre friction and transmission hysteresis."""
     elements = []
     for axis in model.axes:
         for side, (row, friction) in rubbing(model, axis).items():
@@ -286,7 +289,8 @@ def holders(model: Model) -> dict[str, StickSlip]:
     Raises
     ------
     SimulationError
-        If a brake or dry friction acts on a hub that pinned shapes of the link rotate.
+        If a brake or dry friction acts on a hub that rotates with the elastic shapes of its link,
+        because these are pinned at the root.
     """
     elements: dict[str, StickSlip] = {}
     for axis in model.axes:
@@ -313,12 +317,13 @@ def holders(model: Model) -> dict[str, StickSlip]:
 
 
 def held_coordinate(model: Model, axis: Axis) -> int:
-    """Return the index of the coordinate that an axis's brake holds: the motor's, or the joint's.
+    """Return the index of the motor or joint coordinate that an axis's brake holds.
 
     Raises
     ------
     SimulationError
-        If the brake acts on a hub that pinned shapes of the link rotate.
+        If the brake acts on a hub that rotates with the elastic shapes of its link, because these
+        are pinned at the root.
     """
     if axis.motor is not None:
         return axis.motor
@@ -338,7 +343,7 @@ def _require_hub(model: Model, axis: Axis) -> None:
 def loss_channels_of(model: Model) -> tuple[str, ...]:
     """Return the names of the loss channels of drive trains, stick-slip elements and ties.
 
-    If a model has any such loss, smooth friction and joint dampers have loss channels too.
+    If the model has any of these elements, smooth friction and joint dampers get loss channels too.
     """
     names = [element.loss_channel for element in bristles(model)]
     names += [element.loss_channel for element in windings(model)]
@@ -354,12 +359,12 @@ def loss_channels_of(model: Model) -> tuple[str, ...]:
 
 
 def tie_account(name: str) -> str:
-    """Return the name of the loss channel for the energy that a tie dissipates."""
+    """Return the name of the loss channel for the energy dissipated by a tie."""
     return f"tie {name}"
 
 
 def dissipated_powers(model: Model, q: Expr, v: Expr) -> dict[str, Expr]:
-    """Return expressions of the powers [W] dissipated by friction and dampers, by loss channel."""
+    """Return the powers [W] that friction and dampers dissipate, as expressions by channel."""
     return {
         f"{axis.name}: {side}": power
         for axis in model.axes

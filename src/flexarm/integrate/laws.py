@@ -1,4 +1,4 @@
-"""Control laws in a run: checks of CasADi laws, and sampled laws in Python or CasADi."""
+"""Control laws in a simulation: checks of CasADi laws, and laws called at a sampling rate."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ from flexarm.spatial import Array
 
 
 def refuse_misfit(law: ca.Function, model: Model) -> None:
-    """Raise an error unless `law` is a CasADi function (t, q, v) to u that fits the model."""
+    """Raise an error if `law` is no CasADi function (t, q, v) to u of the model's sizes."""
     require_kind("law", law, ca.Function, "a CasADi function (t, q, v) to u; a Python function "
                  "goes into flexarm.Sampled(law, period)", SimulationError)  # fmt: skip
     require_kind("model", model, Model, "a Model, as flexarm.build(arm) returns")
@@ -46,10 +46,7 @@ def refuse_misfit(law: ca.Function, model: Model) -> None:
 
 
 def no_number(inputs: Array, names: tuple[str, ...], t: float) -> str:
-    """Return an error message that names an input whose value is not finite.
-
-    The message is empty if all inputs are finite.
-    """
+    """Return an error message that names an input whose value is not finite, or ''."""
     finite = np.isfinite(inputs)
     if np.all(finite):
         return ""
@@ -59,16 +56,18 @@ def no_number(inputs: Array, names: tuple[str, ...], t: float) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Sensors(Summarised):
-    """Sensors of an arm: encoders of moving joints, strain gauges, coordinates of a moving base.
+    """Sensors of an arm: encoders, strain gauges, and coordinates of a moving base.
 
     Attributes
     ----------
     names
-        Names of the z readings: base, joints and motors, then gauges.
+        Names of the z sensor readings, in the order base, joints, motors, strain gauges.
     measure
-        CasADi function of (q, v) of the arm that returns readings and their rates, (z,) each.
+        CasADi function of the arm's coordinates and rates that returns the readings and their
+        rates, (z,) each.
     estimate
-        CasADi function of readings and their rates that returns (q, v) of the controller's model.
+        CasADi function of the readings and their rates that returns coordinates and rates of the
+        controller's model.
     """
 
     names: tuple[str, ...]
@@ -87,27 +86,31 @@ class Sampled(Summarised):
     ----------
     law
         Python or CasADi function of time [s], coordinates and rates that returns the inputs in the
-        order of the driven joints.  A law with memory may have a method ``begin``, which every run
-        calls first and which returns the law to call.
+        order of the driven joints. If the law has memory, it may be an object with a method
+        ``begin``: every simulation calls this method at its start, and uses the law that it
+        returns.
     period
-        Time between two calls [s].
+        Sampling period [s]: time between two calls of the law.
     sensed
         Sensors whose readings the law gets; the exact state if None.
     delay
-        Delay from a sample to the resulting input [s], a multiple of the period.  Until the first
-        delayed input is due, the first input of the law is held.
+        Delay [s] between a sample and the moment its inputs act, a multiple of the period. Until
+        the first delayed input acts, the inputs of the first sample are used.
     limits
-        Largest input, one number or one per driven joint; unlimited if None.  ``file``: the limits
-        that ``limits.effort`` of the model file implies, unlimited where it is not given.
+        Largest magnitude of the inputs, one number or one per driven joint; None for no limits. The
+        text ``file`` selects the limits that follow from ``limits.effort`` in the model file, where
+        it is given.
     noise
-        Standard deviation of the reading noise, one number or one per reading, new at every sample.
+        Standard deviation of the sensor noise, one number or one per reading. The noise of
+        successive samples is independent.
     quantum
         Quantisation step of the readings, one number or one per reading; 0 for none.
     seed
         Seed of the noise: equal seeds give equal runs.
     rates
-        ``measured``: rates of readings are exact.  ``difference``: rates are backward differences
-        of the last two readings, noise and quantisation included.
+        How the law gets the rates of the readings. With ``measured`` the rates are exact; with
+        ``difference`` they are backward differences of the last two readings, with noise and
+        quantisation.
     """
 
     law: Callable[[float, Array, Array], Any]
@@ -161,12 +164,12 @@ class Sampled(Summarised):
         return round(self.delay / self.period)
 
     def begin(self, model: Model) -> "Computer":
-        """Return the law with its memory, ready to be sampled on an arm from time 0 on.
+        """Return a sampled law for one simulation of an arm, with memory, starting at time 0.
 
         Raises
         ------
         SimulationError
-            If law, sensors or options do not fit the arm.
+            If the law, the sensors or an option does not fit the arm.
         """
         if self.sensed is None and isinstance(self.law, ca.Function):
             refuse_misfit(self.law, model)
@@ -219,7 +222,7 @@ def _broadcast(name: str, value: float | Sequence[float], count: int) -> Array:
 
 @dataclass
 class Computer:
-    """A sampled law during a run, with its memory: delayed inputs and the last reading."""
+    """A sampled law during a simulation, with its delayed inputs and last sensor reading."""
 
     control: Sampled
     law: Callable[[float, Array, Array], Any]
@@ -231,7 +234,7 @@ class Computer:
     last: Array | None = None
 
     def __call__(self, t: float, q: Array, v: Array) -> Any:
-        """Return the inputs to hold from time t on; an invalid answer is returned unchanged."""
+        """Return the inputs to hold from time t on; an invalid result of the law is not changed."""
         result = self.law(t, *self._read_sensors(q, v))
         inputs = real_answer(result)
         if inputs is not None and isinstance(self.law, ca.Function):
@@ -245,7 +248,7 @@ class Computer:
         return self.waiting.popleft()
 
     def _read_sensors(self, q: Array, v: Array) -> tuple[Array, Array]:
-        """Return coordinates and rates estimated from readings with noise and quantisation."""
+        """Return coordinates and rates, estimated from sensor readings with simulated noise."""
         sensed = self.control.sensed
         if sensed is not None:
             q, v = (np.array(column).ravel() for column in sensed.measure(q, v))
@@ -262,7 +265,7 @@ class Computer:
 
 
 def real_answer(answer: object) -> Array | None:
-    """Return the answer of a law as an array of real numbers, or None if it is not numeric."""
+    """Return the result of a law as an array of real numbers, or None if it is not numeric."""
     try:
         array = np.asarray(answer)
         is_numeric = answer is not None and array.dtype.kind in "biufO"
@@ -273,7 +276,7 @@ def real_answer(answer: object) -> Array | None:
 
 @dataclass(frozen=True)
 class ServoMemory:
-    """State of a sampled servo between two samples."""
+    """Data that a sampled servo stores from one sample to the next."""
 
     ticks: int = 0  # sampling instants so far, also while the joint was locked
     before: float | None = None  # last measured position
@@ -284,10 +287,10 @@ class ServoMemory:
 
 
 def integral_of(joint: str) -> str:
-    """Return the name under which a run records the integral term of a joint's servo."""
+    """Return the name of the time history that records a servo's integral term."""
     return f"{joint}.integral"
 
 
 def held_of(joint: str) -> str:
-    """Return the name under which a run records the held input of a joint's sampled servo."""
+    """Return the name of the time history that records the held input of a sampled servo."""
     return f"{joint}.held"

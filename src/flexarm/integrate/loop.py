@@ -15,7 +15,7 @@ RUNNING, FINISHED, BROKEN, NO_STEP, LIMIT_REACHED, EVENT_FOUND = 0, 1, 2, 3, 4, 
 
 @kernel
 def first_out_of_bounds(m: IntegratorState) -> int:
-    """Return the index of the first event function out of bounds at the last evaluation, or -1."""
+    """Return the index of the first event function that is out of bounds now, or -1."""
     for k in range(m.event_count):
         if m.event_values[k] < m.event_low[k] or m.event_values[k] > m.event_high[k]:
             return k
@@ -24,16 +24,17 @@ def first_out_of_bounds(m: IntegratorState) -> int:
 
 @kernel
 def record_event_values(m: IntegratorState) -> None:
-    """Record event functions and their rates at t, where the equations were last evaluated."""
+    """Store the event functions and their rates at t as values at the step's begin."""
     copy(m.event_count, m.event_values, m.event_values_at_t)
     copy(m.event_count, m.event_rates, m.event_rates_at_t)
 
 
 @kernel
 def first_peak_outside(m: IntegratorState, first: int) -> int:
-    """Return the first event function, from index `first`, whose cubic leaves its bounds, or -1.
+    """Return the first event function whose cubic leaves its bounds in the step, or -1.
 
-    The cubic interpolates values and rates at both ends of the last step.
+    The search begins at index `first`. The cubic interpolates values and rates of an event function
+    at both ends of the last step.
     """
     for k in range(first, m.event_count):
         change = m.event_values[k] - m.event_values_at_t[k]
@@ -67,7 +68,7 @@ def evaluate_within(m: IntegratorState, t: float, row: int) -> int:
 
 @kernel
 def leaves_bounds_within(m: IntegratorState) -> int:
-    """Return 1 if an event function leaves its bounds at quarters or extrema of a step, else 0."""
+    """Return 1 if an event function leaves its bounds at inner points of the last step, or 0."""
     if m.checks_within == 0 or m.sample == 0:
         return 0
     count = m.event_count
@@ -98,7 +99,7 @@ def leaves_bounds_within(m: IntegratorState) -> int:
 
 @kernel
 def outside(m: IntegratorState, y: Array) -> int:
-    """Return the index of the first limited quantity out of bounds in state y, or -1."""
+    """Return the index of the first state limit that the state y violates, or -1."""
     n = 2 * m.system.n
     for r in range(m.state_limits):
         value = 0.0
@@ -139,7 +140,8 @@ def record_samples(m: IntegratorState) -> None:
 def next_stop(m: IntegratorState) -> float:
     """Return the next time [s] at which a step must end.
 
-    This is the next jump of a channel, or the end; for fixed steps also the next sample.
+    The next stop is the next jump of a function of time, or the end; with a fixed step size also
+    the next sample.
     """
     stop = m.t_end
     if m.next_break < m.break_count:
@@ -151,7 +153,7 @@ def next_stop(m: IntegratorState) -> float:
 
 @kernel
 def accept(m: IntegratorState) -> None:
-    """Accept the trial step: make its end the current state."""
+    """Accept the trial step: its end becomes the current state."""
     m.t_old = m.t
     m.last_step = m.h
     m.t = m.t + m.h
@@ -165,7 +167,7 @@ def accept(m: IntegratorState) -> None:
 
 @kernel
 def resize(m: IntegratorState) -> float:
-    """Return the ratio of the next step size to the current one, from the error estimate."""
+    """Return the ratio of the next step size to the current one, by the error of the step."""
     power = 1.0 / float(m.order)
     error = max(m.error, 1e-10)
     if m.error > 1.0:
@@ -179,7 +181,7 @@ def resize(m: IntegratorState) -> float:
 
 @kernel
 def pass_breaks(m: IntegratorState) -> None:
-    """Switch channels (functions of time) that jump at t to their next piece."""
+    """Switch functions of time that jump at t to the piece that begins there."""
     if m.next_break < m.break_count and m.t >= m.breaks[m.next_break]:
         while m.next_break < m.break_count and m.breaks[m.next_break] <= m.t:
             m.next_break += 1
@@ -191,7 +193,7 @@ def pass_breaks(m: IntegratorState) -> None:
 
 @kernel
 def pass_stops(m: IntegratorState) -> None:
-    """Switch channels that jump at t to their next piece, and skip stops too near for a step."""
+    """Enter the next piece of functions of time at t; skip stops too close for a step."""
     while True:
         pass_breaks(m)
         if m.t >= m.t_end or next_stop(m) - m.t > rounding(m.t):
@@ -213,7 +215,7 @@ def _begin(m: IntegratorState) -> None:
 
 @kernel
 def choose_step(m: IntegratorState, stop: float, longest: float) -> int:
-    """Choose a step up to `stop`, at most `longest` [s]; return 1 if it ends at `stop`, else 0."""
+    """Choose a step size [s] that does not pass `stop`; return 1 if the step ends there."""
     remaining = stop - m.t
     m.h = min(m.next_step, m.largest * (UNEVEN_STEP if m.uneven == 1 and m.steps % 2 == 1 else 1.0))
     m.h = min(m.h, longest)
@@ -230,7 +232,7 @@ def choose_step(m: IntegratorState, stop: float, longest: float) -> int:
 
 @kernel
 def is_rejected(m: IntegratorState, good: int) -> int:
-    """Return 1 if the error rejects the trial step, and then shorten the next step; else 0."""
+    """Return 1 if the error rejects the trial step, and shorten the next step; otherwise 0."""
     if m.adaptive == 0 or (good == 1 and m.error <= 1.0):
         return 0
     m.rejections += 1
@@ -243,8 +245,8 @@ def is_rejected(m: IntegratorState, good: int) -> int:
 def choose_next(m: IntegratorState, at_stop: int) -> None:
     """Choose the next step size from the error of the accepted step.
 
-    If the step was cut short at a stop and its error allows growth, the larger of the intended and
-    the grown step size is taken.
+    If the accepted step had been shortened to end at a stop and its error allows a longer step, the
+    next step is at least as long as the step that was intended before the stop.
     """
     if m.adaptive == 1:
         change = resize(m)
@@ -257,7 +259,7 @@ def choose_next(m: IntegratorState, at_stop: int) -> None:
 def march(m: IntegratorState) -> int:
     """Integrate until the end, a bound, an event, a failure or the trial budget; return a code.
 
-    The first call evaluates the initial state.
+    The equations are evaluated at the initial state in the first call of the loop.
     """
     if m.recorded == 0:
         _begin(m)

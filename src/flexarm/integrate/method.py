@@ -1,4 +1,4 @@
-"""Interface of an integrator: kernels and properties."""
+"""Interface of an integration method: compiled functions (kernels) and properties."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ from flexarm.loops.kernel import Kernel
 
 @dataclass(frozen=True)
 class ToleranceRule:
-    """Rule that computes a method's tolerance per step from the tolerance of a run."""
+    """Rule by which the tolerance of a step follows from the tolerance of a run."""
 
     # Share of the run's tolerance that the error of a step may take, at the default tolerance.
     share: float = 1.0
@@ -25,61 +25,65 @@ class ToleranceRule:
 
 @dataclass(frozen=True)
 class Method:
-    """An integration method: its kernels, properties and defaults.
+    """An integration method: its compiled functions, properties and defaults.
 
     Attributes
     ----------
     name
-        Name as users give it.
+        Name of the method as users write it.
     order
-        Order of the error at the end of a run.
+        Order of convergence: the error at the end of a run is proportional to the step size to this
+        power.
     adaptive
         Whether step sizes are chosen by an error estimate.
     citation
-        Source in the literature.
+        Publication that describes the method.
     summary
-        Purpose in a few words.
+        Purpose of the method in a few words.
     step, sample
-        Kernels for one trial step, and for the state within the last step (None: steps end at
-        samples).
+        Compiled functions (kernels) that attempt one step, and that compute the state within the
+        last step. If ``sample`` is None, steps end at samples.
     begin
-        Builds the method's integrator state from the fields that all methods share.
+        Function that builds the method's integrator state from the fields common to all methods.
     work
-        Approximate operations of a trial step; loops count as operations of equal time.
+        Function that returns the approximate number of operations of a step attempt.
     renewal
-        Operations to renew data that the method reuses over many steps, None without such data
-        (``renewals`` counts renewals).
+        Function that returns the number of operations to recompute data reused over many steps,
+        such as a modal basis; None for a method without such data.
     renewed_after
-        Number of steps between two renewals.
+        Number of steps after which the reused data are recomputed.
     rule
-        Share of a run's tolerance that the error of a step may take; its numbers are in
-        `flexarm.integrate.tolerance`.
+        Rule by which the tolerance of a step follows from the tolerance of a run.
     vibration_steps
-        Steps per second to follow vibrations at a tolerance of 1e-3; the second argument is whether
-        vibrations decay.
+        Function that returns the steps per second needed to follow vibrations at a tolerance of
+        1e-3; its second argument is whether vibrations decay.
     input_steps
-        Steps per radian of an input or of a rotation, at a tolerance of 1e-3.
+        Number of steps per radian of an oscillating input or a joint rotation, at a tolerance of
+        1e-3.
     implicit
-        Whether steps solve for the state, so that stiff decaying motion does not limit the step.
+        Whether the method is implicit, so that stiff damping does not limit the step size.
     solves_vibrations
-        Whether fast modes accumulate no errors, since each mode is solved exactly.
+        Whether the method solves each vibration mode exactly, so that fast modes accumulate no
+        error.
     carries_states
-        Whether the method can integrate actuator states.
+        Whether the method can integrate the states of servos, friction and windings.
     abreast
-        Whether several motions can share steps, each in a lane of a vector register.
+        Whether several arms can be integrated with common steps, one per lane of a SIMD register.
     on_gpu
-        Whether the kernels run on a GPU too.
+        Whether the method can run on a GPU.
     restart
-        Discards stored data of the equations after these have changed (None: no such data).
+        Function that discards stored data of the equations after the equations have changed; None
+        if the method stores no such data.
     proven
-        Function that recompiles the equations with full optimisation once a run is long (None: the
-        equations are not recompiled).
+        Function that recompiles the equations with full optimisation once a run is long; None for
+        methods that do not recompile.
     stable
-        Largest product of step and eigenvalue magnitude at which a fixed-step method is stable for
-        any damping.
+        Largest product of step size and eigenvalue magnitude at which the method with fixed steps
+        is stable for any damping.
     reach
-        Largest product of step and eigenvalue magnitude.  The error estimate of an explicit method
-        may accept steps beyond the stability limit, since it does not include states within a step.
+        Largest product of step size and eigenvalue magnitude that a run may use. It is bounded
+        because the error estimate of an explicit method may accept steps beyond the stability
+        limit.
     """
 
     name: str
@@ -109,27 +113,27 @@ class Method:
 
 @dataclass(frozen=True)
 class Operations:
-    """Operation counts of the parts of an integration step."""
+    """Numbers of arithmetic operations of the parts of an integration step."""
 
     n: int  # number of coordinates
     motion: MotionFunctions  # the equations and their derivatives
 
     @property
     def equations(self) -> int:
-        """Operations of one evaluation of the equations of motion."""
+        """Number of operations to evaluate the equations of motion once."""
         return self.motion.compiled().operations
 
     @property
     def tangent(self) -> int:
-        """Operations of one evaluation of the derivatives of the equations."""
+        """Number of operations to evaluate the derivatives of the equations of motion once."""
         return self.motion.slopes().operations
 
     @property
     def matrices(self) -> int:
-        """Operations of one evaluation of mass, stiffness and damping matrices."""
+        """Number of operations to evaluate mass, stiffness and damping matrices once."""
         return self.motion.matrices().operations
 
 
 def zeros(sizes: Mapping[str, int]) -> dict[str, Any]:
-    """Return arrays of zeros by name, for the fields of a record."""
+    """Return arrays of zeros by name, as initial values for fields of the integrator state."""
     return {name: np.zeros(size) for name, size in sizes.items()}

@@ -56,8 +56,8 @@ def batch(
     count
         Number of arms.
     dt
-        Duration of a step [s], during which inputs are constant. A step consists of as many equal
-        Runge-Kutta steps as the fastest mode needs.
+        Duration of a step [s], during which inputs are constant. Each such duration is divided into
+        equal Runge-Kutta steps, short enough for the fastest mode.
     device
         ``cpu``, or ``gpu`` for the first NVIDIA GPU.
     parameters
@@ -67,7 +67,7 @@ def batch(
     Returns
     -------
     Batch
-        The arms, all at the start that the model file states.
+        The batch, with all arms in the initial state of the model file.
     """
     require_count("count", count, 1, SimulationError)
     dt = require_number("dt", dt, SimulationError, unit="s")
@@ -86,7 +86,7 @@ def batch(
 
 
 def _rows(name: str, values: Any, count: int) -> Rows:
-    """Return values as one row per arm; raise SimulationError for another number of rows."""
+    """Return an array with one row per arm; raise SimulationError if the row count is wrong."""
     rows = read_rows(name, values)
     if row_count(rows) != count:
         expected = f"a list of {count} mappings, one per arm, or a mapping of arrays"
@@ -97,8 +97,8 @@ def _rows(name: str, values: Any, count: int) -> Rows:
 def _task(model: Model) -> InitialValueProblem:
     """Return the initial value problem of an arm for a batch, or raise SimulationError.
 
-    Refused are events, brakes, dry friction, a start in an equilibrium, backlash, limits of coil
-    currents, and sampled servos.
+    A batch cannot contain arms with events, brakes, dry friction, a start in an equilibrium,
+    backlash, limits of coil currents, or sampled servos.
     """
     refuse_alone(model)
     task = prepare(model, np.array([0.0, 1e-3]), equation=equation_of(model))
@@ -115,7 +115,7 @@ def _task(model: Model) -> InitialValueProblem:
 
 @dataclass(frozen=True)
 class InPlace:
-    """Arrays that share memory with a batch, for ``from_dlpack`` of other packages."""
+    """Arrays that share memory with a batch; `from_dlpack` of other packages accepts them."""
 
     # t: times [s], (count, 1). q, v: coordinates and rates, (count, n). u: inputs, (count, inputs).
     t: Array | DeviceArray
@@ -173,7 +173,7 @@ class Batch:
         return f"Batch of {len(self)} times {name}: {self.dt:g} s in {self.substeps} steps"
 
     def _current_rows(self) -> Array:
-        """Return times, states and reference attitudes of all arms, one row per arm."""
+        """Return times, states and reference attitudes, one row per arm."""
         if self._stale or self._lent:
             for arms, engine in self._engines:
                 self._rows[arms] = engine.rows()
@@ -193,7 +193,7 @@ class Batch:
         Raises
         ------
         SimulationError
-            If arms have several structures, so that there is no common array.
+            If the arms have different equation structures and therefore no common array.
         """
         if len(self._engines) > 1:
             raise SimulationError(
@@ -225,10 +225,12 @@ class Batch:
 
     @property
     def reference_attitudes(self) -> Array:
-        """Reference attitudes of a free base, then of spherical joints, shape (count, 3 k, 3).
+        """Rotation matrices relative to which attitude angles count, (count, 3 k, 3).
 
-        Angles are relative to the reference attitudes.  The k rotation matrices (3, 3) of an arm,
-        from reference attitude axes to world axes, are stacked, and are updated as the arm turns.
+        An arm has k reference attitudes: that of its free base, if any, then those of its spherical
+        joints. The rotation matrices (3, 3) of an arm are stacked below each other and transform
+        from reference axes to world axes. A reference attitude is replaced when the angles approach
+        a singularity.
         """
         return self._current_rows()[:, 1 + self._size :].reshape(len(self), -1, 3).copy()
 
@@ -238,14 +240,14 @@ class Batch:
         Parameters
         ----------
         u
-            As for `advance`.
+            Inputs, as for `advance`.
 
         Returns
         -------
         ndarray
             Mask, shape (count,), of arms whose run would end: at a limit, bent beyond the validity
-            of the model, or with a state that is not finite.  Such arms continue to advance until
-            they are reset.
+            of the model, or with a state that is not finite. An arm in the mask continues to
+            advance until `reset` is called for it.
         """
         self.advance(u)
         return self.ended
@@ -262,7 +264,8 @@ class Batch:
 
         Notes
         -----
-        States stay on a GPU, unless the arm has reference attitudes.
+        The states of a batch on a GPU are not copied to the CPU between steps, unless the arm has
+        reference attitudes.
         """
         if u is None:
             for _, engine in self._engines:
@@ -288,7 +291,7 @@ class Batch:
             engine.take(rows[arms])
 
     def _step_in_place(self, u: Any) -> bool:
-        """Step with an input array in GPU memory; return whether the array could be used."""
+        """Advance by a step with inputs from GPU memory; return whether the array was usable."""
         shape = (len(self), len(self.input_names))
         try:
             address = pointer_in_place(u, shape, CUDA)
@@ -299,7 +302,7 @@ class Batch:
         return self._engines[0][1].step_at(address)
 
     def _step_with(self, u: Any) -> None:
-        """Step with inputs in CPU memory, shape (count, inputs) or (inputs,)."""
+        """Advance by a step with inputs in CPU memory, shape (count, inputs) or (inputs,)."""
         values = require_array("u", u, SimulationError)
         shape = (len(self), len(self.input_names))
         if values.shape not in (shape, shape[1:]):
@@ -313,7 +316,7 @@ class Batch:
 
     @property
     def ended(self) -> Array:
-        """Mask of arms whose run would end, shape (count,)."""
+        """Whether each arm is at a limit, bent too far or no longer finite, (count,)."""
         states = self._current_rows()[:, 1 : 1 + 2 * len(self.names)]
         ended = ~np.all(np.isfinite(states), axis=1)
         for arms, rows, low, high in self._limits:
@@ -323,7 +326,7 @@ class Batch:
         return np.asarray(ended)
 
     def reset(self, which: Any = None, starts: Any = None) -> None:
-        """Reset arms to time 0 and to their start.
+        """Reset arms to time 0 and to their initial states.
 
         Parameters
         ----------
@@ -342,7 +345,7 @@ class Batch:
             engine.take(self._rows[arms])
 
     def _initial_states(self, starts: Any, kinds: Ints) -> Array:
-        """Return the initial states of selected arms, (count, size), with given values by name."""
+        """Return the initial states of selected arms, (arms, size), with given values replaced."""
         values = _rows("starts", starts, len(kinds))
         units = coordinate_units(self._kinds[0].equation.model)
         variations = Variations(self._kinds, kinds, columns_of("starts", values, units), {})
@@ -355,7 +358,7 @@ class Batch:
         return variations.states(slice(None))
 
     def _selected(self, which: object) -> Ints:
-        """Return the indices of the arms selected by ``which``: a mask, indices or None (all)."""
+        """Return the indices of the arms that a mask or a list of indices selects; None is all."""
         numbers = np.arange(len(self))
         if which is None:
             return numbers
@@ -385,14 +388,14 @@ class Batch:
 
 
 def _row(task: InitialValueProblem) -> Array:
-    """Return the row of an arm at its start: time 0, state and reference attitudes."""
+    """Return time 0, the initial state and the reference attitudes of an arm as one array."""
     return np.concatenate([[0.0], task.state, anchor_of(task)])
 
 
 def _groups(keys: Sequence[Hashable], kind_of: Ints) -> list[slice | Ints]:
-    """Return the indices of arms grouped by equal keys of their kinds.
+    """Return the indices of arms, grouped by equal keys.
 
-    ``keys`` has one key per kind, and ``kind_of`` is the index of each arm's kind.
+    The argument ``kind_of`` contains, for each arm, the index of its key in ``keys``.
     """
     numbers = {key: k for k, key in enumerate(dict.fromkeys(keys))}
     if len(numbers) == 1:
@@ -403,23 +406,25 @@ def _groups(keys: Sequence[Hashable], kind_of: Ints) -> list[slice | Ints]:
 
 
 def _structure(task: InitialValueProblem) -> Hashable:
-    """Return a key that is equal for arms that one engine can advance together.
+    """Return a key that is equal for arms that compiled code can advance together.
 
-    Such arms have the same operations, wrenches, prescribed motions and targets.
+    Arms with equal keys have the same operations in their equations, the same wrenches, prescribed
+    motions and targets.
     """
     return id(member_of(task).structure), repr(task.groups[1:])
 
 
 def _bound_rows(task: InitialValueProblem) -> Array:
-    """Return coefficients of the quantities with limits, linear in (q, v), shape (count, 2 n)."""
+    """Return coefficients of (q, v) for a quantity with limits, one row per arm, (count, 2 n)."""
     rows = [limit.row for limit in task.state_limits if limit.what]
     return np.array(rows).reshape(-1, 2 * len(task.equation.model.names))
 
 
 def _limits(tasks: Sequence[InitialValueProblem]) -> tuple[Array, Array, Array]:
-    """Return coefficients of the quantities with limits, and the low and high limits.
+    """Return coefficients, lower limits and upper limits of the quantities with limits.
 
-    The coefficients have shape (count, 2 n), and each array of limits (N, count) for N arms.
+    For N arms, each array of coefficients has the shape (count, 2 n), and the arrays of limits have
+    the shape (N, count).
     """
     bounds = [
         [(limit.low, limit.high) for limit in task.state_limits if limit.what] for task in tasks

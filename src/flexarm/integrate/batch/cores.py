@@ -1,4 +1,4 @@
-"""Many runs on the processor: compiled series of runs in threads, and lanes of vector registers."""
+"""Many runs on the CPU: compiled series of runs in threads, with SIMD lanes."""
 
 import os
 import threading
@@ -40,7 +40,7 @@ COUNTS = 4  # integers stored per run: return code of `march`, and three statist
 
 @dataclass
 class RunSeries(Record):
-    """Record of consecutive runs whose memory differs only in a few initial values."""
+    """Record of consecutive runs that differ only in a few initial values."""
 
     m: IntegratorState  # integration of the present run
     restart: int  # address of the kernel that resets the memory for a run
@@ -64,7 +64,7 @@ class RunSeries(Record):
 
 @kernel
 def restart(r: RunSeries) -> int:
-    """Reset the memory to the start of a run; return 0."""
+    """Reset the memory of the integration to the start of a run; return 0."""
     for i in range(r.numbers):
         r.memory[i] = r.first[i]
     for j in range(r.given):
@@ -74,7 +74,7 @@ def restart(r: RunSeries) -> int:
 
 @kernel
 def keep_run(r: RunSeries) -> None:
-    """Copy samples and statistics of the current run to the results."""
+    """Copy the samples and step counts of the current run to the arrays of results."""
     row = r.run * COUNTS
     r.counts[row + 1] = r.m.steps
     r.counts[row + 2] = r.m.rejections
@@ -89,7 +89,7 @@ def keep_run(r: RunSeries) -> None:
 
 @kernel
 def march_series(r: RunSeries) -> int:
-    """Integrate runs up to index `count`; return `RUNNING` if one needs more trial steps."""
+    """Integrate the remaining runs; return early if one needs more trial steps than allowed."""
     while r.run < r.count:
         # The kernels are called by address, since they share memory of which the compiler does not
         # know here.
@@ -111,10 +111,10 @@ def gather_memory(record: Record, arrays: Sequence[Array | Ints], last: Array) -
     Parameters
     ----------
     record
-        The record, whose fields become views of the block, and whose pointer tables point to the
-        block.
+        The record. Its fields are replaced by views of the block, and its pointer tables are
+        changed to addresses in the block.
     arrays
-        Arrays that pointer tables refer to but that are no fields; other arrays are not moved.
+        Arrays that the record's pointer tables refer to and that are not fields of the record.
     last
         The array that comes last in the block.
     """
@@ -149,14 +149,14 @@ GoOn = Callable[[float], None]
 
 @dataclass(frozen=True)
 class LaneProblem(InitialValueProblem):
-    """Several motions with common steps, one motion per lane of a vector register."""
+    """Initial-value problems of several arms, integrated with common steps in SIMD lanes."""
 
     lanes: tuple[InitialValueProblem, ...] = ()
     compiled: BoundKernel | None = None  # compiled equations of all lanes
 
     @cached_property
     def measures(self) -> Measures:
-        """Quantities by which integration errors are scaled, lane after lane."""
+        """Quantities that scale the integration errors, for all lanes in sequence."""
         lanes, width = [lane.measures for lane in self.lanes], len(self.lanes)
         first = np.cumsum([0, *(len(m.floor) for m in lanes)])
         return Measures(
@@ -174,7 +174,7 @@ class LaneProblem(InitialValueProblem):
 
     @cached_property
     def state_limits(self) -> tuple[StateLimit, ...]:
-        """Quantities whose bounds end a run, lane after lane."""
+        """Quantities at whose bounds a run ends, for all lanes in sequence."""
         return tuple(
             replace(limit, row=_spread(limit.row, lane, len(self.lanes)))
             for lane, problem in enumerate(self.lanes)
@@ -183,20 +183,21 @@ class LaneProblem(InitialValueProblem):
 
     @property
     def state(self) -> Array:
-        """Initial states of all lanes, interleaved: entries of all lanes are adjacent."""
+        """Initial states of all lanes, interleaved: each entry for lane 1, lane 2 and so on."""
         return np.stack([lane.state for lane in self.lanes], axis=1).ravel()
 
     def joined(self) -> tuple[System, dict[str, Array]]:
-        """Return the rates of all lanes as one system, and buffers of the compiled equations."""
+        """Return the compiled equations of all lanes as one system, and their argument arrays."""
         assert self.compiled is not None
         return system_of(self.equation, self.compiled, self.groups, lanes=len(self.lanes))
 
 
 def compile_abreast(tasks: Sequence[InitialValueProblem]) -> BoundKernel | None:
-    """Compile the equations of several motions for vector registers, one motion per lane.
+    """Compile the equations of several arms for SIMD registers, one arm per lane.
 
-    The result is None if the motions need separate functions: their operations differ, or an arm
-    has a free base or spherical joint, a control law, a servo or a contact.
+    The result is None if the arms cannot share compiled code: if their equations have different
+    operations, or if one of them has a free base, a spherical joint, a control law, a servo or a
+    contact.
     """
     for task in tasks:
         model, motion = task.equation.model, task.motion
@@ -207,10 +208,10 @@ def compile_abreast(tasks: Sequence[InitialValueProblem]) -> BoundKernel | None:
 
 
 def lane_state(tasks: Sequence[InitialValueProblem], method: Method) -> IntegratorState | None:
-    """Return the integrator state for several motions with common steps, one per lane.
+    """Return the integrator state of several arms with common steps, one arm per lane.
 
-    Steps are as short as the most demanding motion needs.  The result is None if the motions cannot
-    be integrated together; a single motion has its usual state, without lanes.
+    The step size suits the arm that needs the shortest steps. The result is None if the arms cannot
+    be integrated together. A single arm gets the usual integrator state, without lanes.
     """
     if len(tasks) == 1:
         return new_state(tasks[0], method, tasks[0].rtol)
@@ -242,7 +243,7 @@ def _spread(rows: Array, lane: int, width: int) -> Array:
 
 
 class RunBlock:
-    """Block of memory in which compiled code computes runs, one group of lanes after the other.
+    """Block of memory in which compiled code computes runs, one group of SIMD lanes at a time.
 
     Parameters
     ----------
@@ -279,7 +280,7 @@ class RunBlock:
         )  # fmt: skip
 
     def run(self, states: Array, inputs: Array, samples: Array, go_on: GoOn) -> tuple[Ints, Array]:
-        """Compute groups of runs; return exit codes, statistics and times [s], one per group.
+        """Compute groups of runs; return exit codes, step counts and times [s], one per group.
 
         Parameters
         ----------
@@ -288,7 +289,8 @@ class RunBlock:
         samples
             Array (runs, rows, size) for the states at the samples.
         go_on
-            Function that is called every few runs, and may raise an exception to stop.
+            Function that is called every few runs; an exception that it raises stops the
+            computation.
         """
         r, count = self._series, len(states) // self.lanes
         y, u = (
@@ -318,7 +320,7 @@ class RunBlock:
 
 @dataclass(eq=False)
 class EqualRuns:
-    """Groups of runs whose lanes have equal problems."""
+    """Groups of runs that one compiled program can compute in the same block of memory."""
 
     runs: Ints | range  # numbers of the runs, group after group
     tasks: tuple[InitialValueProblem, ...]  # problem of each lane
@@ -326,12 +328,12 @@ class EqualRuns:
 
 
 class CoreRuns:
-    """Runs of variations on threads of the processor.
+    """Computation of many runs of an arm by threads of the CPU.
 
     Parameters
     ----------
     variations
-        The runs.
+        Initial states, inputs and parameters of the runs.
     method
         Integrator of all runs.
     rows
@@ -355,9 +357,9 @@ class CoreRuns:
         self._cancelled = threading.Event()
 
     def solve(self, rows: slice, results: RunArrays) -> Iterator[int]:
-        """Compute the runs `rows` into their part of `results`; yield numbers of finished runs.
+        """Compute the runs `rows`, write them to `results`, and yield how many are finished.
 
-        The first run is a multiple of `width`.
+        The index of the first run must be a multiple of the number of SIMD lanes.
         """
         jobs = (
             (equal, np.array(equal.runs[first : first + JOB_GROUPS * len(equal.tasks)]))
@@ -379,7 +381,7 @@ class CoreRuns:
                 raise
 
     def _equal_runs(self, rows: slice) -> Iterator[EqualRuns]:
-        """Yield runs with equal problems, not always consecutive, in groups of `width` or one."""
+        """Yield groups of runs that compiled code can compute one after the other."""
         problems = self.variations.problem_of[rows]
         runs: Ints | range = range(rows.start, rows.stop)
         if np.any(problems[1:] < problems[:-1]):
@@ -395,7 +397,7 @@ class CoreRuns:
                 yield from self._equal_runs_of(some, groups[first].tolist())
 
     def _equal_runs_of(self, runs: Ints | range, problems: list[int]) -> Iterator[EqualRuns]:
-        """Yield runs with equal problems together, or one by one if lanes cannot share steps."""
+        """Yield groups of runs with the same arm; one run per lane if lanes can share steps."""
         problem_by_index = {k: self.variations.problem(k) for k in problems}
         tasks = tuple(problem_by_index[k] for k in problems)
         block = self._block(tasks)
@@ -408,7 +410,7 @@ class CoreRuns:
                 yield from self._equal_runs_of(runs[k : k + 1], [problems[k % len(problems)]])
 
     def _block(self, tasks: Sequence[InitialValueProblem]) -> RunBlock | None:
-        """Return memory for runs with given problems in its lanes; None if they need Python."""
+        """Return memory for runs in SIMD lanes; None if the runs need Python between steps."""
         acting = [task.motion.actuators for task in tasks]
         if not self.method.adaptive or any(x.event_functions or x.sampled for x in acting):
             return None
@@ -416,7 +418,7 @@ class CoreRuns:
         return None if m is None else RunBlock(m, len(tasks), self._inputs, self._rows)
 
     def _job(self, equal: EqualRuns, runs: Ints, results: RunArrays) -> int:
-        """Compute some of the runs with equal problems, and return their number."""
+        """Compute part of a group of runs in one thread, and return the number of runs computed."""
         numbers = runs
         if equal.blocks is not None:
             numbers = self._in_series(equal.blocks, equal.tasks, runs, results)
@@ -435,7 +437,7 @@ class CoreRuns:
         self, blocks: list[RunBlock], tasks: Sequence[InitialValueProblem], runs: Ints,
         results: RunArrays,
     ) -> Ints:  # fmt: skip
-        """Compute runs in compiled code; return the numbers of runs that Python must finish."""
+        """Compute runs in compiled code; return the indices of those that Python has to finish."""
         try:
             block = blocks.pop()
         except IndexError:  # other threads use all blocks

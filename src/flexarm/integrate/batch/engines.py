@@ -1,4 +1,4 @@
-"""Steps of arms of equal structure: one after the other on the CPU, or one per GPU thread."""
+"""Steps of many arms with the same equations: in a loop on the CPU, or in GPU threads."""
 
 import weakref
 from collections.abc import Sequence
@@ -49,9 +49,10 @@ class BatchSteps(Record):
 
 @kernel
 def step_arm(s: BatchSteps, row: Array, inputs: Array) -> None:
-    """Advance one arm by its Runge-Kutta steps with constant inputs ``inputs``.
+    """Advance one arm by its Runge-Kutta steps at constant inputs, in place.
 
-    ``row`` contains the time, state and reference attitudes of the arm; time and state are updated.
+    The array ``row`` contains time, state and reference attitudes of the arm. Time and state are
+    overwritten.
     """
     t = row[0]
     h = s.h
@@ -90,7 +91,7 @@ def step_arm(s: BatchSteps, row: Array, inputs: Array) -> None:
 
 @kernel
 def step_all(s: BatchSteps) -> int:
-    """Advance all arms by their Runge-Kutta steps, in order; return 0."""
+    """Advance all arms by their Runge-Kutta steps, one arm after the other; return 0."""
     for k in range(s.count):
         if s.entry >= 0:
             s.system.table[s.entry] = s.first + k * s.stride
@@ -100,7 +101,7 @@ def step_all(s: BatchSteps) -> int:
 
 
 def member_of(task: InitialValueProblem) -> BoundKernel:
-    """Return the compiled equations of a motion, bound to the parameters of its arm."""
+    """Return the compiled equations of motion, bound to the parameters of an arm."""
     compiled = task.motion.compiled()
     assert isinstance(compiled, BoundKernel)
     return compiled
@@ -109,9 +110,9 @@ def member_of(task: InitialValueProblem) -> BoundKernel:
 def _steps(
     task: InitialValueProblem, h: float, steps: int, count: int = 1
 ) -> tuple[BatchSteps, dict[str, Array]]:
-    """Build the record of several arms' steps, and the buffers of the compiled equations.
+    """Build the record for the steps of several arms, and the arrays of their equations.
 
-    Inputs are no functions of time, but are set before each step.
+    The inputs of the arms are not functions of time: the caller sets their values before each step.
     """
     actuators = task.motion.actuators
     system, buffers = system_of(
@@ -148,13 +149,13 @@ def _steps(
 
 
 def anchor_of(task: InitialValueProblem) -> Array:
-    """Return the reference attitudes of an arm at the start, shape (9 k,); k may be 0."""
+    """Return the k reference attitudes of an arm at its start, flattened, (9 k,)."""
     model = task.equation.model
     return model.start_references.ravel() if model.attitudes else np.zeros(0)
 
 
 class CpuBatch:
-    """Steps of arms of equal structure on the CPU, one arm after the other."""
+    """Steps of many arms with the same equations, one arm after the other on the CPU."""
 
     def __init__(self, tasks: Sequence[InitialValueProblem], h: float, steps: int) -> None:
         self._steps, self._buffers = _steps(tasks[0], h, steps, len(tasks))
@@ -169,7 +170,7 @@ class CpuBatch:
         step_all(self._steps)
 
     def step_at(self, address: int) -> bool:
-        """Return False: inputs at a GPU address cannot be used on the CPU."""
+        """Return False, since the CPU cannot read inputs at an address in GPU memory."""
         return False
 
     def rows(self) -> Array:
@@ -178,15 +179,15 @@ class CpuBatch:
 
     @property
     def columns(self) -> int:
-        """Number of columns of the matrix that `rows` returns."""
+        """Number of columns of the array of times, states and reference attitudes."""
         return int(self._steps.rows.shape[1])
 
     def view(self, first: int, last: int) -> Array:
-        """Return columns from ``first`` up to ``last`` of `rows`, without a copy."""
+        """Return columns of the array that `rows` returns, as a view (``last`` excluded)."""
         return self._steps.rows[:, first:last]
 
     def inputs(self, count: int) -> Array:
-        """Return the first ``count`` columns of the stored inputs, without a copy."""
+        """Return the first ``count`` columns of the stored inputs, as a view."""
         return self._steps.input_values[:, :count]
 
     def take(self, rows: Array) -> None:
@@ -195,7 +196,7 @@ class CpuBatch:
 
 
 class GpuBatch:
-    """Steps of arms of equal structure on a GPU, one arm per thread."""
+    """Steps of many arms with the same equations on a GPU, one arm per thread."""
 
     def __init__(self, tasks: Sequence[InitialValueProblem], h: float, steps: int) -> None:
         gpu().enter()
@@ -250,18 +251,18 @@ class GpuBatch:
 
     @property
     def columns(self) -> int:
-        """Number of columns of the matrix that `rows` returns."""
+        """Number of columns of the array of times, states and reference attitudes."""
         return int(self._rows.values.shape[1])
 
     def view(self, first: int, last: int) -> DeviceArray:
-        """Return columns from ``first`` up to ``last`` of `rows` in GPU memory, without a copy."""
+        """Return columns of the array that `rows` returns, as a view of GPU memory."""
         return self._rows.view(first, last, self)
 
     def inputs(self, count: int) -> DeviceArray:
-        """Return the first ``count`` columns of the stored inputs in GPU memory, without a copy."""
+        """Return the first ``count`` columns of the stored inputs, as a view of GPU memory."""
         return self._inputs.view(0, count, self)
 
     def take(self, rows: Array) -> None:
-        """Set times, states and reference attitudes of all arms, and copy these to the GPU."""
+        """Set times, states and reference attitudes of all arms in GPU memory."""
         self._rows.values[:] = rows
         self._rows.send()

@@ -1,4 +1,4 @@
-"""Many runs on a GPU, one run per thread, in the integration loop that all methods share."""
+"""Many runs on a GPU, one run per thread, by the integration loop used on the CPU."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -74,9 +74,10 @@ class GpuRun:
 
     @property
     def equations(self) -> dict[str, tuple[BoundKernel, str]]:
-        """Compiled functions that the method calls, by the record field of the function's address.
+        """Compiled functions that the method calls, by name of the record field for the address.
 
-        Each function is paired with the record field of its pointer table.
+        Each value is a pair: the compiled function, and the name of the record field that contains
+        the table of pointers to the function's arguments.
         """
         motion = self.task.motion
         functions = {"equations": (motion.compiled(), "table")}
@@ -90,15 +91,15 @@ class GpuRun:
 
     @property
     def structure(self) -> tuple[int, ...]:
-        """Key of the compiled functions; runs with equal keys share a kernel."""
+        """Key of the compiled functions; runs with equal keys use the same GPU kernel."""
         return tuple(id(member.structure) for member, _ in self.equations.values())
 
     def begin(self) -> IntegratorState:
-        """Build the integrator state of the run at its start."""
+        """Build the integrator state at the start of the run."""
         return new_state(self.task, self.method, self.task.rtol, self.step)
 
     def thread(self, m: IntegratorState) -> ThreadRecord:
-        """Return the integrator state as a thread record, with all arrays the state points to."""
+        """Return the integrator state with all its arrays, as the data of one GPU thread."""
         constants = [
             array for function, _ in self.equations.values() for array in function.constants
         ]
@@ -107,7 +108,8 @@ class GpuRun:
     def after(self, code: int, row: Array, samples: Array, program: GpuProgram) -> bool:
         """Handle the exit code of a kernel launch; return whether the run goes on.
 
-        ``row`` and ``samples`` are updated if the run goes on, and the solution is set if it ends.
+        While the run goes on, the arrays ``row`` (integrator state) and ``samples`` are updated. At
+        the end of the run, its solution is stored.
         """
         if self.m is None:
             self.m = make_ready(self.begin())
@@ -126,13 +128,13 @@ class GpuRun:
 
 
 class GpuGroup:
-    """Runs of equal structure, computed by one GPU kernel.
+    """Runs with equal equations, computed by one GPU kernel.
 
     Parameters
     ----------
     firsts
-        Template runs, at the start of their problems; every run of the group equals one of them
-        except for initial state and constant inputs.
+        Template runs: every run of the group equals one of the templates except for initial state
+        and constant inputs.
     inputs
         Indices of the channels with constant inputs that differ from run to run.
     """
@@ -153,7 +155,7 @@ class GpuGroup:
 
     @property
     def most(self) -> int:
-        """Number of runs that fit into the free GPU memory."""
+        """Number of runs whose data fit into the free GPU memory."""
         bytes_per_run = DOUBLE.itemsize * (self.program.size + self.samples * self.size)
         return max(GROUP, int(GPU_MEMORY_SHARE * gpu().free / bytes_per_run) // GROUP * GROUP)
 
@@ -161,17 +163,17 @@ class GpuGroup:
         self, first_index: Ints, states: Array, inputs: Array, results: RunArrays, numbers: Ints,
         run_of: Callable[[int], GpuRun],
     ) -> Iterator[int]:  # fmt: skip
-        """Compute runs in portions that fit into the GPU's memory; yield the number of ended runs.
+        """Compute runs in portions that fit into GPU memory; yield how many have ended.
 
         Parameters
         ----------
         first_index, states, inputs
-            Index of each run in the first runs, initial states, (count, size), and constant inputs,
+            Index of each run's template, initial states, (count, size), and constant inputs,
             (count, inputs).
         results, numbers
             Arrays of the results, and the index of each run in them.
         run_of
-            Function that returns a run by this index, to continue it in Python.
+            Function that returns a run by its index in the results, to continue the run in Python.
         """
         portion_size = self.most
         for first in range(0, len(numbers), portion_size):
@@ -185,7 +187,7 @@ class GpuGroup:
 
 
 class _Portion:
-    """Runs whose data are in the GPU's memory at the same time."""
+    """Runs whose data are in GPU memory at the same time."""
 
     def __init__(
         self, group: GpuGroup, results: RunArrays, numbers: Ints, run_of: Callable[[int], GpuRun]
@@ -218,13 +220,13 @@ class _Portion:
             self._put([place], values[:, None])
 
     def _put(self, places: Sequence[int], values: Array) -> None:
-        """Write numbers (count, width) of all runs at offsets in the runs' rows."""
+        """Write numbers (count, width) of all runs to an offset in each run's GPU memory."""
         rows = interleaved(values).reshape(self.blocks, -1)
         for place in places:
             self.image.put(rows, place * GROUP, self.stride)
 
     def march(self) -> Iterator[int]:
-        """Integrate all runs to their end and fetch the results; yield the number of ended runs."""
+        """Integrate all runs of the portion, fetch the results, and yield how many have ended."""
         codes, elapsed, ended_before = self.codes.values, 0.0, 0
         while np.any(codes == RUNNING):
             start_time = time.perf_counter()
@@ -257,7 +259,7 @@ class _Portion:
         return True
 
     def _collect(self, seconds: float) -> None:
-        """Fetch samples and statistics of all runs."""
+        """Copy samples and step counts of all runs from GPU memory to the results."""
         results, numbers, size = self.results, self.numbers, self.group.size
         rows, count = results.samples.shape[1], len(numbers)
         first = (self.group.samples - rows) * size
@@ -279,7 +281,7 @@ class _Portion:
 
 
 class GpuRuns:
-    """Runs of variations on a GPU."""
+    """Computation of many runs of an arm on a GPU."""
 
     def __init__(self, variations: Variations, method: Method) -> None:
         refuse_on_gpu(method, variations.bases)
@@ -287,10 +289,10 @@ class GpuRuns:
         self._groups: dict[tuple[int, ...], GpuGroup] = {}  # latest group, by its problems
 
     def solve(self, rows: slice, results: RunArrays) -> Iterator[int]:
-        """Compute the runs `rows` into their part of `results`; yield how many have ended.
+        """Compute the runs `rows`, write them to `results`, and yield how many have ended.
 
-        Adaptive runs are computed in portions, as initial states and indices of all runs at once
-        would take more memory than their last states.
+        Runs with adaptive steps are computed in portions, since the initial states and indices of
+        all runs would need more memory than the final states.
         """
         if not self._method.adaptive:
             yield from self._in_equal_steps(rows, results)
@@ -301,7 +303,7 @@ class GpuRuns:
             yield from self._adaptive(rows.start + first, results.part(part))
 
     def _adaptive(self, first: int, results: RunArrays) -> Iterator[int]:
-        """Compute runs from number `first` on; yield how many have ended."""
+        """Compute runs with adaptive steps, from index `first` on; yield how many have ended."""
         variations = self._variations
         rows = slice(first, first + len(results.samples))
         problems, which = np.unique(variations.problem_of[rows], return_inverse=True)
@@ -319,7 +321,7 @@ class GpuRuns:
             )  # fmt: skip
 
     def _in_equal_steps(self, rows: slice, results: RunArrays) -> Iterator[int]:
-        """Compute runs in steps of equal length, shortened until the tolerance is met."""
+        """Compute runs with a fixed step, which is shortened until the tolerance is met."""
         tasks = [self._variations.of_run(k) for k in range(rows.start, rows.stop)]
         refinements = [refinement(task, self._method, task.rtol) for task in tasks]
         steps = {k: next(generator) for k, generator in enumerate(refinements)}
@@ -346,7 +348,7 @@ class GpuRuns:
 
 
 def _program(run: GpuRun, threads: Sequence[ThreadRecord], changing: tuple[str, ...]) -> GpuProgram:
-    """Build the GPU program of the integration loop for runs of one structure."""
+    """Build the GPU program of the integration loop for runs with equal equations."""
     method = run.method
     functions: dict[str, LoopSource | CalledEquations] = {"step": method.step}
     # If the method has no sample kernel, nothing calls this function.

@@ -98,7 +98,7 @@ def simulate_many(
     arm
         The arm.
     t_end, dt, method, formulation, paper, tip_rotation, nodes
-        As for `flexarm.simulate`; ``auto`` selects one method for all runs, from the first run.
+        As for `flexarm.simulate`; the method ``auto`` is chosen by the first run, for all runs.
     rtol
         As for `flexarm.simulate`: one value for all runs, or a list by run.
     parameters
@@ -106,19 +106,19 @@ def simulate_many(
         ``[{"payload.mass": 2.0}, ...]``, or a mapping of arrays, ``{"payload.mass": masses}``.
     starts
         Initial coordinates by name, and rates as ``NAME.rate``, which replace the start of the
-        model file: a list of mappings by run, or a mapping of arrays.  For an arm with ``start:
-        equilibrium``, all coordinates of joints and links.
+        model file: a list of mappings by run, or a mapping of arrays. For an arm with ``start:
+        equilibrium``, give all coordinates of joints and links.
     inputs
         Inputs by joint, as for `flexarm.simulate`: a list of mappings by run, or a mapping of
         arrays of constant inputs.
     control
-        A CasADi function as for `flexarm.simulate`, for all runs, or a list by run.  A function
-        that occurs several times in the list is compiled once.
+        A CasADi function as for `flexarm.simulate`, for all runs, or a list by run. A CasADi
+        function that occurs several times in the list is compiled once.
     wrenches
         As for `flexarm.simulate`; all runs have equal wrenches.
     keep
-        Stored results of each run: ``samples``, the states every ``dt``; ``last``, the state at
-        the end; or names of time histories, as for `Runs.curve`.
+        What to store of each run: ``samples``, the states every ``dt``; ``last``, the state at the
+        end; or names of time histories, as for `Runs.curve`.
     workers
         Number of threads; one per core if None.
     device
@@ -127,7 +127,7 @@ def simulate_many(
     allow_long
         Whether to simulate even if the estimate for all runs exceeds an hour of CPU time or 4 GB.
     progress
-        Called with the number of runs that are finished.
+        Function that is called with the number of finished runs.
 
     Returns
     -------
@@ -137,12 +137,12 @@ def simulate_many(
 
     Notes
     -----
-    All lists and arrays must have equal length.  Runs that differ in starts and constant inputs
-    only are the fastest: compiled code computes these runs one after the other.  For every new
-    combination of parameters an arm is built, which takes milliseconds.  Equations are traced and
-    compiled once, because the parameters of an arm are inputs of the machine code; a change of
-    which parameters are 0 or 1 requires another trace.  With ``dop853``, runs are integrated in
-    groups with common steps, one run per lane of a vector register.
+    All lists and arrays must have equal length. The fastest studies vary only starts and constant
+    inputs: compiled code then computes the runs without returning to Python. Every new combination
+    of parameters takes some milliseconds to build the arm. The equations are compiled once for all
+    parameter values, except that they are compiled again if other parameters are 0 or 1. With
+    ``dop853``, runs are integrated in groups with common steps, one run per lane of a vector
+    register.
     """
     laws, tolerances = _by_run("control", control), _by_run("rtol", rtol)
     rows = {
@@ -201,16 +201,16 @@ def simulate_many(
 
 
 class RunArguments:
-    """Arguments of simulate_many by run, and which runs have the same arm.
+    """Arguments of `simulate_many`, run by run, and the grouping of runs by equal arms.
 
     Attributes
     ----------
     rows
-        Values by run, by name of the argument.
+        Values run by run, for each argument name.
     constant
-        Inputs as columns if they are constant in all runs; None if not.
+        Inputs as arrays (count,) by joint, if all inputs are constant; None otherwise.
     base_of, firsts
-        Index of each run's base, (count,), and number of the first run of each base.
+        Index of each run's arm, (count,), and index of the first run of each arm.
     """
 
     def __init__(
@@ -235,11 +235,11 @@ class RunArguments:
             self.firsts = np.unique(self.base_of, return_index=True)[1].tolist()
 
     def row(self, name: str, k: int) -> Mapping[str, Any] | None:
-        """Return the values of an argument of a run; None if it is not given."""
+        """Return the value of an argument for one run; None if the argument is not given."""
         return row_of(self.rows[name], k) if name in self.rows and self.count else None
 
     def parameters(self, arm: Arm) -> Columns:
-        """Return the values of the model file that vary between runs, by key, (count,) each."""
+        """Return the model-file values that vary between runs, as arrays (count,) by key."""
         rows = self.rows.get("parameters", ())
         if isinstance(rows, Mapping):
             return rows
@@ -253,7 +253,7 @@ class RunArguments:
 
 
 def _own(arm: Arm, key: str) -> float:
-    """Return the value of an arm at a model-file key as a number; NaN if the value is no number."""
+    """Return the number at a key of an arm's model file; NaN if the value is no number."""
     try:
         value = read_value(arm, key)
     except ModelError:
@@ -262,7 +262,7 @@ def _own(arm: Arm, key: str) -> float:
 
 
 def _number(value: Any, unit: str) -> float | None:
-    """Return a number, also from text with a unit; None for lists, words and truth values."""
+    """Return a value as a number, or text with a unit converted to SI; None for other values."""
     value = in_unit("parameters", value, unit, SimulationError) if unit else value
     return float(value) if is_number(value) else None
 
@@ -276,7 +276,7 @@ def _bases(
     tip_rotation: TipRotation,
     nodes: int | None,
 ) -> list[InitialValueProblem]:
-    """Return the initial-value problems that runs are based on; equal arms are built once."""
+    """Return initial-value problems, one for all runs with equal arms."""
     bases: list[InitialValueProblem] = []
     equations: dict[int, Equation] = {}
     for k, chosen in zip(given.firsts, options, strict=True):
@@ -310,7 +310,7 @@ def _require_keep(keep: object) -> None:
 
 
 def _require_memory(variations: Variations, keep: Keep, device: Device, allow_long: bool) -> None:
-    """Raise SimulationError if the arrays of the results need too much memory."""
+    """Raise SimulationError if the arrays of results would need too much memory."""
     memory, task = Runs.memory(variations, keep, PORTION_RUNS[device]), variations.bases[0]
     rows, width = 1 if keep == "last" else len(task.times), variations.size
     width = width if isinstance(keep, str) else len(keep)
@@ -323,7 +323,7 @@ def _require_memory(variations: Variations, keep: Keep, device: Device, allow_lo
 
 
 def _consider_time(variations: Variations, method: Method, allow_long: bool) -> None:
-    """Warn of runs that take long, or refuse them, by estimates for a few runs."""
+    """Warn of a long computation, or refuse it, by the estimated CPU time of a few runs."""
     count = variations.count
     sampled_runs = np.unique(
         np.linspace(0, count - 1, min(count, ESTIMATED_RUNS)).astype(int)
@@ -347,9 +347,10 @@ def compute(
     progress: Callable[[int], None] | None = None,
     automatic: bool = False,
 ) -> None:
-    """Compute runs on the processor or on a GPU.
+    """Compute runs on the CPU or on a GPU.
 
-    If the method is ``automatic``, runs on a free base are repeated until momentum is conserved.
+    If the method was chosen automatically, runs of an arm on a free base are repeated with smaller
+    tolerances until momentum is conserved.
     """
     variations, done = runs.variations, 0
     solver: CoreRuns | GpuRuns
@@ -399,7 +400,7 @@ def _keep_momentum(runs: Runs, k: int, results: RunArrays) -> None:
 
 
 def _by_run(name: str, value: Any) -> list[Any] | None:
-    """Return an argument given by run as a list; return None if it is given for all runs."""
+    """Return an argument that is given run by run as a list; None if one value is for all runs."""
     if not isinstance(value, Sequence | np.ndarray):
         return None
     if isinstance(value, str):

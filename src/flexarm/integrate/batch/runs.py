@@ -1,4 +1,4 @@
-"""Results of many runs as arrays and time histories; a `Run` is built from them on request."""
+"""Results of many runs as arrays, from which single `Run` objects are built on request."""
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
@@ -56,7 +56,7 @@ STATE_WORKS = tuple(name.replace("_", " ") for name in list(WORKS)[:-1])  # part
 
 
 def curve_units(task: InitialValueProblem, method: Method) -> dict[str, str]:
-    """Return the units of the time histories that a run of the arm has, by name."""
+    """Return the units of all time histories that a run of the arm has, by name."""
     reference_attitude = np.array(task.equation.reference_attitude, dtype=float)
     start = Solution(task.times[:1], task.state[None], reference_attitude[None])
     return _units(run_of(task, method, start, task.rtol, ""))
@@ -68,7 +68,7 @@ def _units(run: Run) -> dict[str, str]:
 
 
 def curve(run: Run, name: str) -> Array:
-    """Return the named time history of a run, shape (T,)."""
+    """Return a time history of a run at its T samples, (T,)."""
     if name == TOTAL:
         return np.asarray(run.energy.sum(axis=1))
     for header, values in table_columns(run):
@@ -85,7 +85,7 @@ def curves_of_states(
     Parameters
     ----------
     task
-        The initial-value problem of the arm.
+        Initial-value problem of the arm.
     names
         Names of the curves.
     states
@@ -118,7 +118,7 @@ def curves_of_states(
 
 
 def tip_deflections(model: Model) -> dict[str, tuple[WholeLink, int]]:
-    """Return link and axis of each tip deflection, by the name of its curve."""
+    """Return the link and the axis of each tip deflection, by name of its time history."""
     return {
         f"{link.name} tip deflection {axis}": (link, k)
         for link in flexible_wholes(model)
@@ -127,7 +127,7 @@ def tip_deflections(model: Model) -> dict[str, tuple[WholeLink, int]]:
 
 
 def curve_in_states(model: Model, name: str, states: Array) -> Array | None:
-    """Return a time history that is a state variable, (N, T), as a view; None if it is not one."""
+    """Return a time history that is part of the state, (N, T), as a view; otherwise None."""
     n, coordinate = model.size, name.removesuffix(" rate")
     if coordinate in model.names:
         return np.asarray(
@@ -145,7 +145,7 @@ COUNTED = ("steps", "rejections", "evaluations")
 
 @dataclass
 class RunArrays:
-    """States and statistics of runs as arrays, or of a part of the runs, in the same memory."""
+    """Arrays of states, statuses and step counts of many runs."""
 
     samples: Array  # states at the samples, (count, rows, size); NaN after the end of a run
     status: NDArray[np.uint8]  # index in STATUSES, (count,)
@@ -158,20 +158,20 @@ class RunArrays:
 
     @classmethod
     def empty(cls, count: int, rows: int, size: int) -> Self:
-        """Return zeroed arrays for a number of runs, samples per run and values per sample."""
+        """Return arrays of zeros for `count` runs with a given number of samples and values."""
         statistics = np.zeros((count, len(COUNTED)), dtype=np.uint32)
         status, seconds = np.zeros(count, dtype=np.uint8), np.zeros(count, dtype=np.float32)
         return cls(np.empty((count, rows, size)), status, statistics, seconds)
 
     def part(self, rows: slice, samples: Array | None = None) -> "RunArrays":
-        """Return the arrays for a subset of the runs, in shared memory."""
+        """Return the results of consecutive runs, as views of the same memory."""
         return RunArrays(
             self.samples[rows] if samples is None else samples, self.status[rows],
             self.statistics[rows], self.seconds[rows], self.special, self.first + rows.start,
         )  # fmt: skip
 
     def some(self, which: slice | Ints, numbers: Ints) -> "RunArrays":
-        """Return the arrays of selected runs, in shared memory for a slice, numbered from 0."""
+        """Return the results of selected runs, numbered from 0; a slice shares memory."""
         special = {
             j: self.special[k]
             for j, k in enumerate(numbers.tolist() if self.special else ())
@@ -183,9 +183,9 @@ class RunArrays:
         )  # fmt: skip
 
     def keep(self, k: int, solution: Solution, times: Array) -> None:
-        """Store the solution of run k, with its samples at given times [s].
+        """Store the solution of run k at given sample times [s].
 
-        A single time is the end: the last state is stored.
+        If only one sample is stored per run, this is the last state of the solution.
         """
         rows, states = self.samples[k], solution.states
         rows[:] = np.nan
@@ -242,13 +242,13 @@ class Runs(Sequence[Run]):
     t
         Sample times [s], (T,); with ``keep="last"`` the end, (1,).
     method, why
-        The integrator, and the reason for its choice.
+        Name of the integrator, and the reason for its choice.
     results
         States, statuses and statistics as arrays.
     variations, chosen
-        Initial-value problems of the runs, and the integrator.
+        Initial-value problems of the runs, and the integration method.
     judged
-        Method and reason for runs that were solved again at a smaller tolerance, by run number.
+        Method and reason, by run number, for runs that were repeated with a smaller tolerance.
     """
 
     def __init__(
@@ -273,7 +273,7 @@ class Runs(Sequence[Run]):
 
     @staticmethod
     def memory(variations: Variations, keep: Keep, least_runs: int) -> int:
-        """Return the memory [bytes] of the arrays of runs, and of the states of a portion."""
+        """Return the memory [bytes] of the stored results, and of the states held at one time."""
         rows = 1 if keep == "last" else len(variations.bases[0].times)
         numbers = variations.count * variations.size
         if not isinstance(keep, str):
@@ -284,10 +284,10 @@ class Runs(Sequence[Run]):
 
     @staticmethod
     def portion(variations: Variations, keep: Sequence[str], least_runs: int) -> int:
-        """Return the number of runs whose states are in memory at once to compute time histories.
+        """Return how many runs have their states in memory while time histories are computed.
 
-        The states take a tenth of the memory of the results, or less than a gigabyte if
-        ``least_runs`` are more.
+        The states of these runs take at most a tenth of the memory of the results, or, if that
+        allows fewer than ``least_runs`` runs, less than a gigabyte.
         """
         tenth = variations.count * len(keep) // (10 * variations.size)
         states_of_run = DOUBLE.itemsize * len(variations.bases[0].times) * variations.size
@@ -296,7 +296,7 @@ class Runs(Sequence[Run]):
         return min(variations.count, most)
 
     def solve(self, solver: Callable[[slice, RunArrays], None], least_runs: int) -> None:
-        """Fill the arrays by a solver, in portions if only time histories are stored."""
+        """Compute all runs, in portions if only time histories are stored."""
         count, names = self.variations.count, self._names
         if names is None:
             solver(slice(0, count), self.results)
@@ -326,7 +326,7 @@ class Runs(Sequence[Run]):
     def __getitem__(self, which: Any) -> Run | Self:
         """Return the `Run` with a number, or the `Runs` of a slice, a list of numbers or a mask.
 
-        A slice shares the memory of the arrays.
+        The runs of a slice share memory with these runs.
         """
         try:
             k = range(len(self))[operator.index(which)]
@@ -335,7 +335,7 @@ class Runs(Sequence[Run]):
         return self.run_of(k, self._states[k])[0]
 
     def _some(self, which: Any) -> Self:
-        """Return selected runs, numbered from 0."""
+        """Return selected runs as `Runs`, numbered from 0."""
         expected = "a number, a slice, a list of numbers of runs, or one bool per run"
         try:
             rows: slice | Ints = (
@@ -360,7 +360,7 @@ class Runs(Sequence[Run]):
         return selected
 
     def _parts(self) -> Iterator[tuple[slice, Self]]:
-        """Yield consecutive parts of the runs, whose time histories fit into memory."""
+        """Yield consecutive runs in groups whose time histories fit into memory."""
         size = max(1, SAMPLES_AT_ONCE // len(self.t))
         for first in range(0, max(len(self), 1), size):
             rows = slice(first, min(first + size, len(self)))
@@ -372,7 +372,7 @@ class Runs(Sequence[Run]):
         return curve_units(self.variations.bases[0], self.chosen)
 
     def _require(self, *names: str) -> None:
-        """Raise an error for names that are no time histories of the runs."""
+        """Raise an error if a name is not that of a time history of the runs."""
         for name in names:
             if name not in self._units:
                 raise FlexarmError(
@@ -380,7 +380,7 @@ class Runs(Sequence[Run]):
                 )
 
     def run_of(self, k: int, states: Array) -> tuple[Run, Solution]:
-        """Return a run and its solution, given its states at the samples, (T, size)."""
+        """Return the `Run` and the solution with the given states at the samples, (T, size)."""
         task = self.variations.of_run(k)
         method, why = self.judged.get(k, (self.chosen, self.why))
         solution = self.results.solution(k, task, self.t, states)
@@ -408,7 +408,7 @@ class Runs(Sequence[Run]):
 
     @property
     def q(self) -> Array:
-        """Coordinates, (count, T, n), without a copy; NaN after the end of a run that stopped."""
+        """Coordinates, (count, T, n), without a copy; NaN after the end of a stopped run."""
         return self._states[:, :, : len(self.names)]
 
     @property
@@ -419,9 +419,10 @@ class Runs(Sequence[Run]):
 
     @property
     def work_integrals(self) -> Array:
-        """Work so far of inputs, wrenches and prescribed coordinates, and dissipated energy [J].
+        """Work of inputs, wrenches and prescribed coordinates, and dissipated energy [J].
 
-        The array (count, T, 4) shares memory with the results.
+        The array (count, T, 4) contains the integrals from time 0 to each sample, and shares memory
+        with the results.
         """
         n = 2 * len(self.names)
         return self._states[:, :, n : n + len(WORKS) - 1]
@@ -457,7 +458,7 @@ class Runs(Sequence[Run]):
 
     @property
     def statistics(self) -> dict[str, Array]:
-        """Steps, rejections, evaluations and CPU time [s] by name, (count,) each."""
+        """Steps, rejected steps, evaluations and CPU time [s] by name, (count,) each."""
         counts = dict(zip(COUNTED, self.results.statistics.T, strict=True))
         return {**counts, "cpu_seconds": self.results.seconds}
 
@@ -467,14 +468,14 @@ class Runs(Sequence[Run]):
         Parameters
         ----------
         name
-            A column of a run's table without its unit, such as ``joint1``, ``joint1 rate``,
-            ``tip x`` or ``kinetic energy``; or ``total energy``.
+            Name of the time history: a column of a run's table without its unit, such as
+            ``joint1``, ``joint1 rate``, ``tip x`` or ``kinetic energy``; or ``total energy``.
 
         Returns
         -------
         ndarray
-            The values; NaN after the end of a run that stopped. Parts of the state, and histories
-            stored by ``keep``, are returned without a copy.
+            Values of the time history; NaN after the end of a run that stopped. Coordinates, rates,
+            and time histories stored by ``keep`` are views of the results.
         """
         if self._names is not None:
             if name not in self._names:
@@ -501,9 +502,10 @@ class Runs(Sequence[Run]):
             ``peak`` (largest magnitude), ``max``, ``min``, ``range``, ``mean``, ``rms``,
             ``integral``, ``first``, ``last``, ``settling time`` or ``overshoot``.
         after
-            Time from which on samples count [s].
+            Time [s]; earlier samples are ignored.
         band
-            Band of the settling time, relative to the largest distance from the last value.
+            Half-width of the band that defines the settling time, relative to the largest distance
+            from the last value.
 
         Returns
         -------
@@ -549,7 +551,7 @@ class Runs(Sequence[Run]):
         return curves
 
     def _fill(self, curves: Array, names: Sequence[str], k: int, states: Array) -> None:
-        """Compute time histories (T, names) of one run by building its `Run`."""
+        """Compute time histories of one run, (T, names), from its `Run` object."""
         run, _ = self.run_of(k, states)
         reached = np.isin(run.t, self._times) if len(self.t) > 1 else np.ones(1, dtype=bool)
         curves[:] = np.nan
@@ -601,7 +603,7 @@ class Runs(Sequence[Run]):
         return dataset.set_coords([x.name for x in varied])
 
     def _varied(self) -> dict[str, tuple[NDArray[Any], str]]:
-        """Return the numbers that differ between runs, (count,), and their unit, by name."""
+        """Return the parameters that differ between runs, (count,), and their units, by name."""
         model = self.variations.bases[0].equation.model
         units = {f"start.{name}": unit for name, unit in coordinate_units(model).items()}
         units |= {f"input.{name}": unit for name, unit in input_units(model).items()}
@@ -610,12 +612,12 @@ class Runs(Sequence[Run]):
         return {name: (values, units[name]) for name, values in columns.items()}
 
     def to_zarr(self, path: str | Path, *names: str, force: bool = False) -> None:
-        """Write `dataset` as a Zarr folder; requires the extra ``zarr``.
+        """Write the dataset of `Runs.dataset` to a Zarr folder; requires the extra ``zarr``.
 
         Parameters
         ----------
         path
-            The folder.
+            Path of the folder.
         names
             Time histories to add to the states, as for `curve`.
         force
@@ -635,11 +637,11 @@ class Runs(Sequence[Run]):
         Parameters
         ----------
         path
-            The file.
+            Path of the file.
         names
             Time histories to add to coordinates and rates, as for `curve`.
         force
-            Whether to overwrite a file that is there.
+            Whether to overwrite an existing file.
         """
         arrow = optional_module("pyarrow", "Parquet files")
         parquet = optional_module("pyarrow.parquet", "Parquet files")

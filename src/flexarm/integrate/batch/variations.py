@@ -1,7 +1,7 @@
 """Runs of an arm that differ in parameters, initial states, inputs, laws and tolerances.
 
-Runs that differ in initial states and constant inputs only have one base: an initial-value problem,
-of which a few numbers change from run to run.
+Runs that differ only in initial states and constant inputs share one initial-value problem, their
+base problem.
 """
 
 import json
@@ -31,7 +31,7 @@ Rows = Sequence[Mapping[str, Any]] | Columns
 
 
 def read_rows(name: str, rows: Any) -> Rows:
-    """Return values given per run as a list of mappings, or as a mapping of arrays (count,).
+    """Return values for each run as a list of mappings, or as a mapping of arrays (count,).
 
     Raises
     ------
@@ -55,7 +55,7 @@ def read_rows(name: str, rows: Any) -> Rows:
 
 
 def _column(name: str, values: Any) -> NDArray[Any]:
-    """Return the values of one name for all runs as an array (count,) of finite numbers."""
+    """Return the values that one name has in all runs, (count,); all must be finite."""
     array = np.asarray(values) if isinstance(values, np.ndarray | Sequence) else np.zeros(())
     if array.ndim != 1 or array.dtype.kind not in "iuf":
         raise refused(name, values, "an array of numbers, one per run", SimulationError)
@@ -76,16 +76,17 @@ def row_count(rows: Rows) -> int:
 
 
 def row_of(rows: Rows, k: int) -> Mapping[str, Any]:
-    """Return the values of one run, by name."""
+    """Return the values for one run, by name."""
     if isinstance(rows, Mapping):
         return {name: values[k].item() for name, values in rows.items()}
     return rows[k]
 
 
 def columns_of(name: str, rows: Rows, units: Mapping[str, str]) -> Columns:
-    """Return values per run as arrays of floats (count,); NaN where a run lacks the name.
+    """Return the values for all runs by name, (count,); NaN where a run lacks the name.
 
-    Text is converted to the unit of its name, 1 for a name without a unit.
+    A value given as text, such as ``5 deg``, is converted to SI; without a unit in ``units``, the
+    name counts as dimensionless.
     """
     if isinstance(rows, Mapping):
         return {key: np.asarray(values, dtype=float) for key, values in rows.items()}
@@ -104,7 +105,7 @@ def columns_of(name: str, rows: Rows, units: Mapping[str, str]) -> Columns:
 
 
 def constant_columns(rows: Rows) -> Columns | None:
-    """Return constant inputs per run as columns if all runs have the same inputs; else None."""
+    """Return constant inputs by joint, (count,); None if names differ or some vary in time."""
     if isinstance(rows, Mapping):
         return columns_of("inputs", rows, {})
     names = set(rows[0]) if len(rows) else set[str]()
@@ -115,13 +116,13 @@ def constant_columns(rows: Rows) -> Columns | None:
 
 
 def distinct(keys: Iterable[Hashable]) -> Ints:
-    """Return a number per key, in order of first occurrence; equal keys have equal numbers."""
+    """Return a number per key, in order of first occurrence; equal keys get equal numbers."""
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
 
 
 def row_codes(rows: Rows) -> Ints:
-    """Return a number per run; runs with equal values have equal numbers."""
+    """Return a number per run; runs with equal values get equal numbers."""
     if not isinstance(rows, Mapping):
         return distinct(map(_key, rows))
     values = np.stack([np.asarray(column) for column in rows.values()], axis=1)
@@ -137,14 +138,14 @@ def _key(row: Mapping[str, Any]) -> Hashable:
 
 
 def coordinate_units(model: Model) -> dict[str, str]:
-    """Return the units of initial coordinates by name, and of rates by ``NAME.rate``."""
+    """Return the units of initial coordinates ``NAME`` and initial rates ``NAME.rate``."""
     axes = {axis.name: axis.unit for axis in model.axes}
     units = {name: axes.get(name, "1") for name in model.names}
     return units | {f"{name}.rate": f"{unit}/s" for name, unit in units.items()}
 
 
 def refuse_alone(model: Model, start: Iterable[str] = ()) -> None:
-    """Raise SimulationError if an arm can only be simulated alone, by `flexarm.simulate`.
+    """Raise SimulationError if only `flexarm.simulate` can simulate the arm.
 
     Parameters
     ----------
@@ -183,7 +184,7 @@ def refuse_alone(model: Model, start: Iterable[str] = ()) -> None:
 
 
 def started_at(task: InitialValueProblem, state: Array) -> InitialValueProblem:
-    """Return the initial-value problem with other initial coordinates and rates, (2 n,) or more."""
+    """Return an initial-value problem with its initial coordinates and rates replaced."""
     q, v = state[: 2 * task.equation.model.size].reshape(2, -1).copy()
     problem = replace(task, start=replace(task.start, q=q, v=v), groups=_targets(task, q))
     vars(problem)["state_limits"] = task.state_limits
@@ -202,7 +203,7 @@ def _holds(task: InitialValueProblem) -> bool:
 
 
 def _targets(task: InitialValueProblem, q: Array) -> tuple[list[Channel], ...]:
-    """Return the channels, in which servos without a target hold the initial coordinates q."""
+    """Return functions of time of an arm whose servos without a target hold coordinates q."""
     if not _holds(task):
         return task.groups
     pairs = zip(task.groups[3], task.motion.actuators.servos, strict=True)
@@ -210,19 +211,20 @@ def _targets(task: InitialValueProblem, q: Array) -> tuple[list[Channel], ...]:
 
 
 class Variations:
-    """Initial-value problems of many runs: a few base problems, and changed values per run.
+    """Initial-value problems of many runs, as a few base problems and values for each run.
 
     Attributes
     ----------
     count
         Number of runs.
     bases, base_of
-        Initial-value problems at the start of the model file, and the index of each run's base.
+        Initial-value problems that start as the model file states, and the index of each run's base
+        problem.
     starts, inputs
-        Initial coordinates and rates by name, and constant inputs by joint: arrays (count,). NaN
-        selects the value of the run's base.
+        Initial coordinates and rates by name, and constant inputs by joint: arrays (count,). A
+        value NaN stands for the value of the base problem.
     size
-        Length of the longest state.
+        Length of the longest state vector.
     """
 
     def __init__(
@@ -239,7 +241,7 @@ class Variations:
 
     @cached_property
     def _places(self) -> dict[str, Ints]:
-        """Index of each initial value in the state, by name, one per base; -1 if there is none."""
+        """Position of each varied initial value in the state vector of each base problem, or -1."""
         models = {id(task.equation.model): task.equation.model for task in self.bases}
         indices = {
             key: {name: k for k, name in enumerate(coordinate_units(model))}
@@ -252,10 +254,10 @@ class Variations:
 
     @cached_property
     def problem_of(self) -> Ints:
-        """Index of each run's initial-value problem: a base problem, or a separate one.
+        """Index of each run's initial-value problem: a base problem, or one of its own.
 
-        A run with an initial state of its own has its own problem if a servo holds where the run
-        starts, or a link slides.
+        A run with varied initial state needs an initial-value problem of its own if a servo holds
+        the initial position, or if a link slides.
         """
         separate = np.array([bool(self.starts) and (_holds(x) or _slides(x)) for x in self.bases])
         if not separate.any():
@@ -288,7 +290,7 @@ class Variations:
         return varied
 
     def states(self, rows: slice | Ints) -> Array:
-        """Return the initial states of runs, (count, size), padded with 0."""
+        """Return the initial states of runs, (count, size); shorter states are padded with 0."""
         bases = self.base_of[rows]
         states = self._firsts[bases]
         for name, column in self.starts.items():
@@ -298,12 +300,12 @@ class Variations:
         return np.asarray(states)
 
     def speeds(self, rows: slice | Ints) -> Array:
-        """Return the initial rates of runs, (count, n), of arms with n coordinates."""
+        """Return the initial rates of the coordinates of runs, (count, n)."""
         n = self.bases[0].equation.model.size
         return self.states(rows)[:, n : 2 * n]
 
     def some(self, which: slice | Ints) -> "Variations":
-        """Return the variations for a selection of runs."""
+        """Return the variations of selected runs."""
         selected = copy(self)
         vars(selected).pop("problem_of", None)  # refers to run numbers
         selected.base_of = self.base_of[which]
@@ -315,7 +317,7 @@ class Variations:
         return selected
 
     def columns(self) -> Columns:
-        """Return initial values ``start.NAME`` and constant inputs ``input.NAME``, (count,)."""
+        """Return the varied values, (count,), as ``start.NAME`` and ``input.NAME``."""
         columns = {f"input.{name}": values for name, values in self.inputs.items()}
         for name, values in self.starts.items():
             own = self._firsts[self.base_of, self._places[name][self.base_of]]
@@ -328,7 +330,7 @@ class Variations:
         return np.stack(values, axis=1) if values else np.zeros((len(self.base_of[rows]), 0))
 
     def input_channels(self) -> list[int]:
-        """Return the channel index of each constant input."""
+        """Return the index, among the functions of time, of each input that varies."""
         names = [channel.name for channel in self.bases[0].groups[0]]
         return [names.index(name) for name in self.inputs]
 
@@ -339,7 +341,7 @@ class Variations:
                 raise error
 
     def faults(self) -> Iterator[tuple[int, SimulationError]]:
-        """Yield the numbers of runs whose initial state is not valid, with the error."""
+        """Yield the index and the error of each run whose initial state is not valid."""
         if not self.starts:
             return
         for name, places in self._places.items():
@@ -363,7 +365,7 @@ class Variations:
     def _state_faults(
         self, task: InitialValueProblem, states: Array, runs: Ints
     ) -> Iterator[tuple[int, SimulationError]]:
-        """Yield faults of initial states, for the runs of one base problem."""
+        """Yield index and error of runs of one base problem whose initial state is not valid."""
         model = task.equation.model
         suspects = {} if model.arm.start == "stated" else dict(enumerate(runs.tolist()))
         state_limits = [limit for limit in task.state_limits if limit.what]
@@ -381,14 +383,14 @@ class Variations:
 
 
 def equal_groups(numbers: Ints) -> list[Ints]:
-    """Return the indices at which each distinct number occurs, one array per number."""
+    """Return index arrays, one per distinct number, of the entries equal to that number."""
     order = np.argsort(numbers, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1) if len(order) else []
 
 
 @contextmanager
 def numbered(k: int, count: int) -> Iterator[None]:
-    """Prefix the messages of errors in a ``with`` block with the number of a run."""
+    """Prefix error messages raised in a ``with`` block with the number of the run."""
     try:
         yield
     except FlexarmError as error:

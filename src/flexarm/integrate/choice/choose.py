@@ -1,4 +1,4 @@
-"""Choose the integrator of a motion, and estimate CPU time and memory of a simulation."""
+"""Choose the integrator of a simulation, and estimate its CPU time and memory."""
 
 import hashlib
 import json
@@ -63,16 +63,20 @@ from flexarm.spatial import Array
 def choose(
     task: InitialValueProblem, rtol: float, *, audit: bool, period: float | None = None
 ) -> tuple[Method, str]:
-    """Return the method that meets a tolerance with the least work, and the reason as text.
+    """Return the integrator that meets a tolerance with the least work, and the reason.
 
     Parameters
     ----------
     task
-        Initial-value problem of the motion.
+        Initial-value problem of the simulation.
     rtol
-        Tolerance.
+        Relative tolerance of the simulation.
     audit
-        Whether the run is an energy audit.
+        An exponential method takes steps longer than the periods of the fast modes, and is best
+        where these periods are much shorter than that of the slowest mode. An explicit method of
+        high order is best where the mode frequencies are close to each other or the tolerance is
+        tight. A linearly implicit method is best where nothing vibrates for most of the simulation,
+        unless the Jacobian is too large.
     period
         Time for which a sampled law holds its inputs [s]; None without one.
 
@@ -128,7 +132,7 @@ def choose(
 
 
 def _race_key(task: InitialValueProblem, rtol: float, period: float | None) -> str:
-    """Return a hash of all data on which the winner of the trial runs depends."""
+    """Return a hash of all data that decide which method wins the trial runs."""
     digest, equation, motion = hashlib.sha256(), task.equation, task.motion
     law = "" if motion.law is None else motion.law.serialize()
     load = equation.model.links[-1].tip_body  # the machine code takes any load
@@ -148,9 +152,9 @@ def _run_trials(
     rtol: float,
     period: float | None,
 ) -> tuple[str, str]:
-    """Return the method with least work in trial runs, and a text with the ratios of work.
+    """Return the method with least work in trial runs, and the ratios of work as text.
 
-    Trials last a few vibration periods, at most a tenth of the run.
+    A trial run lasts a few vibration periods, at most a tenth of the simulation.
     """
     pilots = [TrialRun(task, method, rtol, period) for method in rivals]
     whole = float(task.times[-1] - task.times[0])
@@ -167,7 +171,7 @@ def _run_trials(
 
 
 def _by_spectrum(task: InitialValueProblem, rtol: float) -> tuple[Method, str]:
-    """Return the method chosen by frequencies, damping and tolerance, and the reason."""
+    """Return the method chosen by mode frequencies, damping and tolerance, and the reason."""
     spread = task.vibration.fastest / max(task.vibration.slowest, 1e-12)
     is_smooth = tangent_pays(task) and rtol < 5e-3 and not task.jumps_inside
     if not task.motion.actuators.states and task.damped and is_smooth and _is_quiet(task, rtol):
@@ -180,7 +184,7 @@ def _by_spectrum(task: InitialValueProblem, rtol: float) -> tuple[Method, str]:
 
 
 def _is_quiet(task: InitialValueProblem, rtol: float) -> bool:
-    """Return whether a damped arm hardly vibrates: no excitation at the start, or early decay."""
+    """Return whether an arm hardly vibrates: well damped, or not excited at the start."""
     duration = float(task.times[-1] - task.times[0])
     decay_time = -np.log(rtol) / (task.shares.damping * task.vibration.slowest)
     if duration > QUIET_DURATION * decay_time:
@@ -196,22 +200,22 @@ def _is_quiet(task: InitialValueProblem, rtol: float) -> bool:
 
 
 def race(pilots: Sequence["TrialRun"], duration: float) -> tuple[dict[str, float], float]:
-    """Run methods over ever longer first parts of a motion until one needs the least work.
+    """Run several methods over ever longer first parts of a simulation; stop with a winner.
 
     Parameters
     ----------
     pilots
         Trial runs of the methods.
     duration
-        Duration of the longest part [s].
+        Duration of the longest trial [s].
 
     Returns
     -------
     dict
-        Operations by method, extrapolated to the whole motion from the last part that the method
-        ran; infinite if the method failed.
+        Number of operations by method, extrapolated from the method's last trial to the whole
+        simulation; infinite if the method failed.
     float
-        Duration of the last part [s].
+        Duration of the last trial [s].
     """
     costs: dict[str, float] = {}
     any_slow = any(pilot.slow_at_first for pilot in pilots)
@@ -241,7 +245,7 @@ def race(pilots: Sequence["TrialRun"], duration: float) -> tuple[dict[str, float
 
 
 class TrialRun:
-    """Trial run of a method over the first part of a motion, which counts operations."""
+    """Simulation of the first part of a motion by one method, which counts operations."""
 
     def __init__(
         self, task: InitialValueProblem, method: Method, rtol: float, period: float | None
@@ -266,11 +270,11 @@ class TrialRun:
     def go(
         self, span: float, limit: float, patience: float = np.inf, worst_cost: float = np.inf
     ) -> float:
-        """Advance the trial to `span` [s]; return the estimated operations of the whole motion.
+        """Simulate up to `span` [s]; return the estimated operations of the whole simulation.
 
-        The estimate extrapolates the latest part, since a start is more expensive.  The trial stops
-        early after more than `limit` operations, or after more than `enough` if the estimate
-        exceeds `hopeless`.
+        The estimate extrapolates the later half of the trial, since the start takes more work. The
+        trial stops early after `limit` operations, or after `patience` operations if the estimate
+        exceeds `worst_cost` operations.
         """
         m, target = self.march, self.begin + span
         t_begin, t_half = m.t, 0.5 * (m.t + target)
@@ -291,7 +295,7 @@ class TrialRun:
         return np.inf if self.failed else projected()
 
     def advance(self, target: float, steps: int = 50) -> bool:
-        """Advance by a few trial steps towards a time [s]; return whether time is still left."""
+        """Attempt a few steps towards a time [s]; return whether that time is not yet reached."""
         m = self.march
         if m.t < target:
             m.t_end = min(target, self.begin + self.ticks * self.period)
@@ -324,12 +328,13 @@ def consider(
 ) -> None:
     """Warn of more than a minute of CPU time, and refuse more than an hour or 4 GB.
 
-    `remedy` is advice on how to run anyway; `runs` is the number of runs that the efforts cover.
+    The text `remedy` tells the user how to run anyway. The estimates in `efforts` cover `runs`
+    simulations.
 
     Raises
     ------
     SimulationError
-        If time or memory is too much and `allow_long` is not set.
+        If the limit of CPU time or memory is exceeded and `allow_long` is not set.
     """
     seconds = sum(effort.seconds for effort in efforts)
     memory = sum(effort.memory for effort in efforts)
@@ -356,7 +361,7 @@ def _time(seconds: float) -> str:
 
 
 def shape_numbers(arm: Arm) -> list[int]:
-    """Return the number of elastic coordinates of each link, before a model is built."""
+    """Return the number of elastic coordinates of each link from the description of the arm."""
     numbers = []
     for index, link in enumerate(arm.links):
         count = 0
@@ -373,7 +378,7 @@ def shape_numbers(arm: Arm) -> list[int]:
 
 
 def preparation(arm: Arm, samples: int) -> Effort:
-    """Estimate the cost to build, trace and compile an arm, and the memory of its samples."""
+    """Estimate the cost to build, trace and compile an arm, and the memory of the samples."""
     numbers = shape_numbers(arm)
     sizes = [800.0 + 115.0 * m**2 * JOINTS[link.joint.kind].tracing
              for m, link in zip(numbers, arm.links, strict=True)]  # fmt: skip
@@ -394,7 +399,7 @@ def preparation(arm: Arm, samples: int) -> Effort:
 
 
 def with_phases(effort: Effort, arm: Arm, phases: int) -> Effort:
-    """Return an effort with the CPU time to compile the given number of later phases added."""
+    """Return a cost estimate with the time to compile the equations of later phases added."""
     seconds_each = preparation(arm, 0).seconds
     compile_time = phases * seconds_each
     cause = effort.cause if effort.seconds >= compile_time else (
@@ -408,9 +413,9 @@ def solution(
     task: InitialValueProblem, method: Method, rtol: float, *, duration: float,
     step: float | None, period: float | None, runs: int = 1,
 ) -> Effort:  # fmt: skip
-    """Estimate the cost to solve a motion, by a trial of its first part if the cost is high.
+    """Estimate the cost of a simulation, by a trial of its first part if it is expensive.
 
-    `runs` is the number of such motions, each of the given duration [s].
+    The cost is that of `runs` simulations, each of the given duration [s].
     """
     rates, calls = _rates(task), 0.0 if period is None else duration / period
     steps_by_cause = {name: duration * _steps_per_second(task, method, rtol, name, rate)
@@ -436,12 +441,13 @@ def solution(
 
 
 def forecast(task: InitialValueProblem, rtol: float) -> tuple[Method, float, float] | None:
-    """Estimate the cost of a run by a trial of its start; work is counted in operations.
+    """Estimate the cost of a simulation by counting operations in a trial of its start.
 
     Returns
     -------
     method, steps, seconds
-        The method that ``auto`` takes, its trial steps and CPU time [s]; None if it fails.
+        Name of the method that ``auto`` selects, its number of step attempts and its CPU time [s];
+        None if the trial fails.
     """
     method, _ = choose(task, rtol, audit=False)
     pilot = TrialRun(task, method, rtol, None)
@@ -451,7 +457,7 @@ def forecast(task: InitialValueProblem, rtol: float) -> tuple[Method, float, flo
 
 
 def by_count(task: InitialValueProblem, method: Method, steps: float) -> float:
-    """Return the CPU time of trial steps [s] by operation counts, equal on all machines."""
+    """Return the CPU time of step attempts [s], computed from operation counts."""
     operations = Operations(task.equation.model.size, task.motion)
     work = method.work(operations)
     if method.renewal is not None:
@@ -470,7 +476,7 @@ REMEDIES = {
 
 
 def _rates(task: InitialValueProblem) -> dict[str, float]:
-    """Return the rates [rad/s] that integration steps have to resolve, by cause."""
+    """Return the angular frequencies [rad/s] that steps have to resolve, by cause."""
     model = task.equation.model
     functions = [channel for group in task.groups for channel in group]
     sines = [
@@ -490,7 +496,7 @@ def _rates(task: InitialValueProblem) -> dict[str, float]:
 def _steps_per_second(
     task: InitialValueProblem, method: Method, rtol: float, cause: str, rate: float
 ) -> float:
-    """Estimate the steps per second that resolve a rate [rad/s], by a fit to twenty arms."""
+    """Estimate the steps per second that resolve a frequency [rad/s], by a fit to 20 arms."""
     rule = method.rule
     decay = 1.0 if task.damped else rule.periods / CALIBRATED_VIBRATIONS
     ratio = 1e-3 * rule.share * decay / step_tolerance(task, method, rtol)
@@ -504,11 +510,11 @@ def _steps_per_second(
 def phase_method(
     chosen: Method, first: InitialValueProblem, task: InitialValueProblem, rtol: float
 ) -> Method:
-    """Return the method for a later phase, given the method of the first phase.
+    """Return the integrator for a later phase, given that of the first phase.
 
-    An implicit method of the first phase is kept unless brakes hold the stiff joints and vibrations
-    last. In that case it would take many times the work of a method that follows vibrations, and
-    the cheaper of DOP853 and ETD4 is returned.
+    An implicit method of the first phase is kept, unless brakes now hold the stiff joints while the
+    links vibrate for long. The implicit method would then take many times the work of an explicit
+    or exponential method, and the cheaper of DOP853 and ETD4 is returned.
     """
     actuators = task.motion.actuators
     # The stiffness of laws, bristles, windings and ties is unknown.
@@ -525,7 +531,7 @@ def phase_method(
 
 
 def _probe(pilot: TrialRun, duration: float, operations: float) -> tuple[float, float]:
-    """Return CPU time [s] and steps of a motion, estimated by a trial of given operations."""
+    """Return CPU time [s] and steps of a simulation, estimated by a trial of its start."""
     m = pilot.march
 
     def mark() -> Array:

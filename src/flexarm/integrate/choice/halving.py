@@ -1,4 +1,4 @@
-"""Fixed steps that meet a tolerance, found by solving a motion again in smaller steps."""
+"""Fixed step sizes that meet a tolerance, found by repeating a simulation in smaller steps."""
 
 from collections.abc import Callable, Generator
 from dataclasses import replace
@@ -43,17 +43,17 @@ def solve_in_equal_steps(
 
 
 def refinement(task: InitialValueProblem, method: Method, rtol: float) -> Refinement:
-    """Yield ever smaller fixed steps [s] until the solution sent back meets a tolerance.
+    """Yield ever smaller fixed steps [s] until the solution sent back meets the tolerance.
 
-    Returns the last solution, with the CPU time of all.  An interrupted solution is returned at
-    once.
+    The generator returns the last solution, whose CPU time includes that of all previous ones.
+    After an interrupt, it returns the interrupted solution at once.
 
     Notes
     -----
-    Solutions whose steps have the ratio r differ by ``r^order - 1`` times the error of the finer
-    solution, once steps resolve the fastest mode and if forces are smooth; otherwise order 1 is
-    assumed.  Solutions that stop early are compared at common samples, and must end with the same
-    status.
+    If the steps of two solutions have the ratio r, their difference is ``r^order - 1`` times the
+    error of the finer solution. This holds if forces are smooth and the steps resolve the fastest
+    mode; otherwise order 1 is assumed. Solutions that stop early are compared at common samples,
+    and must end with the same status.
     """
     has_smooth_forces, fastest = is_smooth(task), task.vibration.fastest
     longest = float(np.median(np.diff(task.times)))  # steps end at samples
@@ -91,8 +91,8 @@ def refinement(task: InitialValueProblem, method: Method, rtol: float) -> Refine
 def is_smooth(task: InitialValueProblem) -> bool:
     """Return whether forces are smooth, except at times where steps end.
 
-    If forces have corners, as at limits of servos or in springs given by tables, the difference of
-    two solutions is a poor estimate of their errors.
+    If forces are not smooth, as at limits of servos or in springs given by tables, the difference
+    of two solutions is a poor estimate of the discretisation error.
     """
     model = task.equation.model
     corners = coulomb_frictions(model) or bumps(model) or has_tables(model)
@@ -106,7 +106,7 @@ def _error(
     task: InitialValueProblem,
     order: int,
 ) -> float:
-    """Return the estimated error of the finer of two solutions; infinite if not comparable."""
+    """Return the estimated error of the finer of two solutions; infinite without comparison."""
     # Steps end at samples, so that the actual steps are not in the requested ratio.
     ratio = finer.steps * coarser.times[-1] / max(coarser.steps * finer.times[-1], 1e-300)
     same_status = coarser.ending.status == finer.ending.status
@@ -116,7 +116,7 @@ def _error(
 
 
 def difference(first: Solution, second: Solution, task: InitialValueProblem) -> float:
-    """Return the largest difference of two solutions, over all scaled quantities and energies."""
+    """Return the largest difference between two solutions, relative to the error scales."""
     measures, attitudes = task.measures, task.equation.model.attitudes
     n, actuators = task.equation.model.size, task.motion.actuators
     ends = np.cumsum([n, n, actuators.work_integrals, actuators.impulses]).tolist()

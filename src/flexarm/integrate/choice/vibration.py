@@ -1,4 +1,4 @@
-"""Frequencies and decay rates of an arm about its start, for tolerances and bounds of steps."""
+"""Frequencies and decay rates of an arm about its start, from which step sizes are derived."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from flexarm.spatial import Array
 
 
 class ModeShares(NamedTuple):
-    """Shares of the K modes in the deflections of an arm."""
+    """Share of each of the K vibration modes in each deflection of an arm."""
 
     places: Array  # in each deflection, (groups, K)
     rates: Array  # in the rate of each deflection, (groups, K)
@@ -25,15 +25,16 @@ class ModeShares(NamedTuple):
 
 @dataclass(frozen=True)
 class VibrationModes:
-    """The K damped modes of an arm.
+    """The K damped vibration modes of an arm.
 
     Attributes
     ----------
     frequencies, ratios
-        Magnitudes of the eigenvalues [rad/s] and damping ratios, (K,); ratio 1 for a decay.
+        Magnitudes of the eigenvalues [rad/s] and damping ratios, (K,). A damping ratio of 1 stands
+        for a decay without oscillation.
     shapes
-        Mode shapes in coordinates, (n, K), scaled so that the squared magnitudes of a quantity over
-        all modes add up to its compliance, approximately: each term is the share of one mode.
+        Mode shapes as coordinates, (n, K). They are scaled so that the squared magnitudes of a
+        quantity, summed over all modes, approximately equal the quantity's static compliance.
     """
 
     frequencies: Array
@@ -41,10 +42,10 @@ class VibrationModes:
     shapes: Array
 
     def carried(self, rows: Array, group: Ints, *, rates: bool = False) -> Array:
-        """Return each mode's share in each group of quantities, or of rates, (groups, K).
+        """Return the share of each mode in each group of deflections or rates, (groups, K).
 
-        A share is the mode's part of the compliance. For deflections it is multiplied by the mode's
-        period, since the excitation of an arm is slow.
+        The share of a mode is its fraction of the static compliance of the group. For deflections,
+        the fraction is weighted by the mode's period, since arms are mostly excited slowly.
         """
         squares = np.abs(rows @ self.shapes) ** 2
         squares = squares if rates else squares / self.frequencies
@@ -73,9 +74,9 @@ class Vibration:
 
 
 def vibration(model: Model, mass: Array, stiffness: Array, damping: Array, v: Array) -> Vibration:
-    """Compute the vibration of an arm from mass, stiffness and damping matrices at rates v.
+    """Compute frequencies, modes and damping of an arm from its matrices at the rates v.
 
-    Prescribed coordinates do not move.
+    Prescribed coordinates are held fixed.
     """
     n = model.size
     free = np.array([i for i in range(n) if i not in model.prescribed], dtype=int)
@@ -124,14 +125,15 @@ def damped_modes(squares: Array, losses: Array) -> VibrationModes:
     Parameters
     ----------
     squares
-        Squares of the undamped frequencies, (k,), 0 for modes without elastic energy.
+        Squares of the undamped angular frequencies [rad^2/s^2], (k,); 0 for modes without elastic
+        energy.
     losses
-        Damping matrix of the undamped modes, (k, k).
+        Damping matrix in coordinates of the undamped modes, (k, k).
 
     Notes
     -----
     A damper that is strong enough to hold a joint dissipates almost nothing: the links vibrate as
-    if the joint were locked.  Damped modes include this effect, undamped modes do not.
+    if the joint were locked. Only the damped modes show that such a joint is locked.
     """
     elastic, k = squares > 0, len(squares)
     frequencies = np.sqrt(squares[elastic])
@@ -149,7 +151,7 @@ def damped_modes(squares: Array, losses: Array) -> VibrationModes:
 
 
 def largest_rate(squares: Array, losses: Array) -> float:
-    """Return the largest eigenvalue magnitude [rad/s]; an upper bound for many coordinates."""
+    """Return the largest eigenvalue magnitude [rad/s], or an upper bound for large arms."""
     fastest = np.sqrt(squares[-1])
     loss = np.linalg.norm(losses, 2)
     if len(squares) <= EIGENVALUE_COORDINATES and loss > 2 * UNDAMPED_RATIO * fastest:
@@ -158,14 +160,14 @@ def largest_rate(squares: Array, losses: Array) -> float:
 
 
 def _system(squares: Array, losses: Array) -> Array:
-    """Return the first-order matrix of the damped modes; rigid modes have rates only."""
+    """Return the first-order system matrix of the damped modes, without rigid positions."""
     elastic = squares > 0
     size = np.sqrt(squares[elastic])
     return first_order(size * np.eye(len(elastic))[:, elastic], losses, size, elastic)
 
 
 def dry_damping(model: Model, v: Array) -> Array:
-    """Return the damping matrix of dry friction linearised at rates v, (n, n)."""
+    """Return the damping matrix (n, n) of dry friction, linearised at rates v."""
     result = np.zeros((model.size, model.size))
     for friction in coulomb_frictions(model):
         result += friction.slope(float(friction.row @ v)) * np.outer(friction.row, friction.row)

@@ -1,4 +1,4 @@
-"""Dormand and Prince's Runge-Kutta method of order 8 with dense output of order 7."""
+"""Dormand and Prince's Runge-Kutta method DOP853, of order 8, with dense output of order 7."""
 
 import numpy as np
 

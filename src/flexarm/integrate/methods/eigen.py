@@ -1,6 +1,6 @@
 """The symmetric generalised eigenproblem K x = w^2 M x in compiled loops.
 
-With M = L L^T, the matrix L^-1 K L^-T is reduced to tridiagonal and then to diagonal form.
+For M = L L^T, the matrix L^-1 K L^-T is reduced to tridiagonal and then to diagonal form.
 """
 
 import math
@@ -14,10 +14,9 @@ from flexarm.loops.sums import add, clear
 
 @kernel
 def cholesky(n: int, a: Array) -> int:
-    """Factorise a symmetric matrix as L L^T, with L^T in its upper half.
+    """Factorise a symmetric matrix as L L^T, and store L^T in its upper half.
 
-    Return 0, or 1 if the matrix is not positive definite.  Here and below the innermost loop runs
-    along a row, so that it fills vector registers.
+    The return value is 0, or 1 if the matrix is not positive definite.
     """
     for j in range(n):
         row = a[j * n :]
@@ -44,7 +43,7 @@ def transpose(n: int, a: Array) -> None:
 
 @kernel
 def reduce_pencil(n: int, upper: Array, a: Array) -> None:
-    """Replace the symmetric matrix A by L^-1 A L^-T, with L^T in the upper half of ``upper``."""
+    """Replace the symmetric matrix A by L^-1 A L^-T; the upper half of ``upper`` is L^T."""
     transpose(n, a)
     _substitute(n, upper, a, 0)
     transpose(n, a)
@@ -71,9 +70,10 @@ def _substitute(n: int, upper: Array, a: Array, half: int) -> None:
 def tridiagonalise(n: int, a: Array, q: Array, d: Array, e: Array, w: Array) -> None:
     """Reduce the symmetric matrix A to tridiagonal form by Householder reflections.
 
-    Q A Q^T has the diagonal d and the off-diagonal e.  To read the matrix once, each reflection is
-    applied while the next one is computed. The vector of a reflection is stored in a row of A, its
-    factor in a column.  w is a work array of n numbers.
+    The result is Q A Q^T with the diagonal d and the off-diagonal e. Each reflection is applied
+    while the next one is computed, so that the matrix is read once per reflection. Row k of A
+    stores the vector of reflection k, and column k its factor. The argument w is a work array of n
+    numbers.
     """
     clear(n, w)
     for k in range(n - 2):
@@ -134,7 +134,7 @@ def _reflection(n: int, k: int, a: Array, d: Array, e: Array) -> float:
 
 @kernel
 def _reflected_rows(n: int, a: Array, q: Array, sums: Array) -> None:
-    """Compute Q, the product of the reflections whose vectors are rows of A."""
+    """Compute Q, the product of the Householder reflections whose vectors are rows of A."""
     clear(n * n, q)
     for r in range(n):
         q[r * n + r] = 1.0
@@ -153,8 +153,9 @@ def _reflected_rows(n: int, a: Array, q: Array, sums: Array) -> None:
 def diagonalise(n: int, q: Array, d: Array, e: Array, turns: Array) -> int:
     """Compute the eigenvalues of a tridiagonal matrix by implicit QL; return 0 if it converged.
 
-    d is the diagonal, replaced by the eigenvalues, and e the off-diagonal.  The rotations are
-    applied to the rows of q.  ``turns`` is a work array of 2n numbers.
+    The diagonal d is replaced by the eigenvalues, and the off-diagonal e is overwritten. The plane
+    rotations are also applied to the rows of q. The argument ``turns`` is a work array of 2 n
+    numbers.
     """
     for first in range(n):
         for sweep in range(60):
@@ -210,7 +211,7 @@ def _chase(n: int, first: int, last: int, q: Array, d: Array, e: Array, turns: A
 def _turn_rows(n: int, first: int, last: int, q: Array, turns: Array) -> None:
     """Apply plane rotations to neighbouring rows of q, from the last pair to the first.
 
-    ``turns`` contains the cosine and the sine of each rotation.
+    The array ``turns`` contains the cosine and the sine of each plane rotation.
     """
     for i in range(last - 1, first - 1, -1):
         c = turns[2 * i]
@@ -234,10 +235,10 @@ def congruence(
     scratch: Array,
     out: Array,
 ) -> None:
-    """Compute R A R^T for the matrix A, all (n, n).
+    """Compute R A R^T for matrices R and A, both (n, n).
 
-    Rows of R begin ``row_stride`` numbers apart, and entries of a row are ``entry_stride`` numbers
-    apart, so that R may be a stored matrix or its transpose.
+    The arguments ``row_stride`` and ``entry_stride`` are the distances in memory between rows of R
+    and between entries of a row, so that R may be a stored matrix or its transpose.
     """
     has_entries = 0
     for i in range(n * n):
@@ -284,10 +285,10 @@ def separate_equal_modes(
 ) -> None:
     """Rotate modes of equal frequency so that their damping matrix is diagonal.
 
-    Any combination of such modes is a mode too, and rounding errors would select an arbitrary one.
-    ``damping`` is the damping matrix in modes, diagonalised by Jacobi rotations. All modes of a
-    group get the squared frequency of the group's first mode, so that equality of frequencies is
-    transitive.
+    Any combination of modes with equal frequency is a mode too; without this rotation, rounding
+    errors would select an arbitrary one. The argument ``damping`` is the damping matrix in modal
+    coordinates, which Jacobi rotations diagonalise. All modes of a group get the squared frequency
+    of the first mode in the group, so that modes equal to the same mode are equal to each other.
     """
     top = largest(n, squares)
     for s in range(n):
@@ -319,10 +320,10 @@ def separate_equal_modes(
 
 @kernel
 def _turn_pair(n: int, a: Array, first: int, second: int, stride: int, c: float, s: float) -> None:
-    """Rotate two rows or columns of a matrix into each other by an angle with cosine c and sine s.
+    """Rotate two rows or columns of a matrix by an angle with cosine c and sine s.
 
-    ``first`` and ``second`` are the indices of their first entries, ``stride`` is the distance of
-    entries.
+    The arguments ``first`` and ``second`` are the indices of the first entries of the two rows or
+    columns, and ``stride`` is the distance between entries in memory.
     """
     for k in range(n):
         x = a[first + k * stride]

@@ -1,10 +1,11 @@
-"""The exponential Runge-Kutta method etd4, of order 4, in elastic modes that are recomputed.
+"""The exponential Runge-Kutta method etd4, of order 4, in modes of the current state.
 
-Stages, weights and nodes are those of Butcher's method of order 5 in six stages, whose new state
-integrates the quartic through the force at the quarters of a step (Journal of the Australian
-Mathematical Society 4, 1964).  In etd4 the force up to each stage is a polynomial with the same
-integral as in Butcher's method, for which modal oscillators are solved exactly.  The error estimate
-uses an embedded cubic without the middle of the step.
+Stages, weights and nodes are those of Butcher's Runge-Kutta method of order 5 with six stages
+(Journal of the Australian Mathematical Society 4, 1964), which integrates the quartic through the
+forces at the quarters of a step. In etd4 the force up to each stage is a polynomial in time with
+the same integral as in Butcher's method, for which the equations of the modal oscillators are
+solved exactly. The error estimate uses an embedded cubic that leaves out the force in the middle of
+the step.
 """
 
 import math
@@ -27,9 +28,10 @@ NODES = np.array([0.0, 0.25, 0.25, 0.5, 0.75, 1.0, 1.0, 1.0])
 
 
 def _through(*stages: int) -> Array:
-    """Return Lagrange polynomials through stages, in powers of the step fraction, (STAGES, POWERS).
+    """Return the coefficients of Lagrange polynomials through stages, (STAGES, POWERS).
 
-    Row j contains the coefficients of the polynomial that multiplies the value at stage j.
+    Row j contains the coefficients of the polynomial in the step fraction that multiplies the value
+    at stage j.
     """
     polynomials = np.zeros((STAGES, POWERS))
     powers = np.vander(NODES[list(stages)], increasing=True)

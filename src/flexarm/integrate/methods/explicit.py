@@ -1,4 +1,4 @@
-"""Explicit Runge-Kutta steps and dense output from a tableau."""
+"""Explicit Runge-Kutta steps and dense output, from a table of coefficients (tableau)."""
 
 import math
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from flexarm.loops.sums import clear, copy, weighted_sum
 
 @dataclass(kw_only=True)
 class RungeKuttaState(IntegratorState):
-    """Record of a run by an explicit Runge-Kutta method."""
+    """Integrator state of an explicit Runge-Kutta method."""
 
     # stages: number of stages, without the evaluation at the new state. extra: number of additional
     # stages of the dense output.
@@ -52,37 +52,39 @@ def coefficients(rows: Rows, width: int) -> Array:
 
 
 class Tableau:
-    """Tableau of an explicit Runge-Kutta method.
+    """Coefficients (Butcher tableau) of an explicit Runge-Kutta method.
 
-    Each row ends with its last coefficient that is not 0.
+    Zeros at the end of a row may be left out.
 
     Parameters
     ----------
     a, b, c
-        Rows of the stages, from the second on; weights of the new state; times of the stages, as
-        fractions of the step.
+        Matrix rows of the stages, from the second stage on; weights of the new state; times of the
+        stages as fractions of the step.
     e, e3
-        Error estimates: weights of the stages less weights of the embedded formulas, as in Dormand
-        and Prince's method of order 8; empty for a method with equal steps.
+        Weights of the two error estimates, as in Dormand and Prince's method of order 8: weights of
+        the new state less weights of the embedded formula. Empty for a method with a fixed step
+        size.
     extra_a, extra_c
-        Additional stages of the dense output, after the new state: rows and times.
+        Matrix rows and times of the additional stages for dense output.
     d
-        Coefficients of the dense output beyond cubic terms.
+        Coefficients of the dense output polynomial beyond its cubic terms.
 
     Attributes
     ----------
     stages
-        Number of stages, without the evaluation at the new state.
+        Number of stages, not counting the evaluation at the new state.
     table
-        Rows of the stages, the new state and the dense output stages, as a square array.
+        Matrix rows of the stages, the new state and the additional stages, as a square array.
     upper
-        Rows of the stages and, last, of the new state, (stages + 1, stages).
+        Matrix rows of the stages, followed by the weights of the new state, (stages + 1, stages).
     weights
         Weights of the new state and of the two error estimates, (3, stages + 1).
     nodes
         Times of the stages and the new state as fractions of the step, (stages + 1,).
     dense, extra
-        The coefficients of the dense output, (rows of d, len(table)), and times of its stages.
+        Coefficients of the dense output polynomial, (rows of d, len(table)), and times of the
+        additional stages as fractions of the step.
     """
 
     def __init__(
@@ -97,7 +99,7 @@ class Tableau:
         self.dense, self.extra = coefficients(d, len(rows)), extra_c
 
     def begin(self, shared: dict[str, Any]) -> RungeKuttaState:
-        """Build the state of a run by the method, from the fields that all methods share."""
+        """Build the integrator state of the method from the fields common to all methods."""
         width, size, terms = len(self.table), shared["size"], 3 + len(self.dense)
         b, e, e3 = (row.copy() for row in self.weights)
         return RungeKuttaState(
@@ -117,7 +119,7 @@ class Tableau:
 
 @kernel
 def stage(m: RungeKuttaState, i: int, t: float, h: float, y: Array) -> None:
-    """Compute the state's rates at stage i of a step of length h from time t and state y."""
+    """Compute the time derivative of the state at stage i of a step of length h from (t, y)."""
     weighted_sum(i, m.size, m.k, m.a[i * (m.stages + 1 + m.extra) :], m.trial)
     for r in range(m.size):
         m.trial[r] = y[r] + h * m.trial[r]
@@ -126,7 +128,7 @@ def stage(m: RungeKuttaState, i: int, t: float, h: float, y: Array) -> None:
 
 @kernel
 def combined(m: RungeKuttaState, weights: Array, out: Array) -> None:
-    """Compute the weighted sum of the rates of all stages, times the step length."""
+    """Compute the weighted sum of the stages' state derivatives, times the step length."""
     weighted_sum(m.stages + 1, m.size, m.k, weights, out)
     for r in range(m.size):
         out[r] *= m.h
@@ -134,7 +136,7 @@ def combined(m: RungeKuttaState, weights: Array, out: Array) -> None:
 
 @kernel
 def explicit_step(m: RungeKuttaState) -> int:
-    """Attempt one step: compute the new state and the error over the tolerance; return 0."""
+    """Attempt one step: compute the new state, and its error relative to the tolerance."""
     copy(m.size, m.f, m.k)
     for i in range(1, m.stages):
         stage(m, i, m.t, m.h, m.y)
@@ -157,9 +159,9 @@ def explicit_step(m: RungeKuttaState) -> int:
 
 @kernel
 def prepare_dense(m: RungeKuttaState) -> None:
-    """Compute the dense output of the last step: additional stages and polynomial.
+    """Compute the polynomial of the dense output of the last step, with additional stages.
 
-    The formulas are from Hairer, Norsett & Wanner.
+    The formulas are those of Hairer, Norsett & Wanner, Solving Ordinary Differential Equations I.
     """
     h = m.last_step
     width = m.stages + 1 + m.extra

@@ -1,15 +1,16 @@
 """Exponential Runge-Kutta steps in the elastic modes of the arm at a reference state.
 
-Near the reference state, a modal coordinate satisfies ``x_i'' + c_i x_i' + w_i^2 x_i = g_i`` with a
-slowly changing forcing g.  The modal oscillators are solved exactly and only g is interpolated, so
-that steps may be longer than the periods of fast modes.  Within a step, the modal coordinates x are
-relative to the step's begin, so that rounding errors of large joint angles do not enter the
-deflections.
+Near the reference state, the coordinate of mode i satisfies ``x_i'' + c_i x_i' + w_i^2 x_i = g_i``
+with a slowly changing forcing g. The equations of the modal oscillators are solved exactly for a
+polynomial g, so that steps may be longer than the periods of fast modes. Modal coordinates count
+from the state at the begin of the step, so that rounding errors of large joint angles do not enter
+the deflections.
 
-Up to each stage, g is a polynomial through its values at earlier stages; the integrals of these
-polynomials are the tableau of a Runge-Kutta method, which integrates further states (work integrals
-and servos).  The error estimate is the modal response to the difference of two interpolants of g
-over the step: the quartic, and a cubic through fewer values of g.
+Up to each stage, the forcing g is approximated by a polynomial through its values at earlier
+stages. The integrals of these polynomials form the tableau of a Runge-Kutta method, which
+integrates the work integrals and the servo states. The error estimate is the modal response to the
+difference between two interpolants of the forcing g over the step: a quartic, and a cubic through
+fewer values.
 """
 
 from flexarm.integrate.methods.eigen import (
@@ -44,7 +45,7 @@ from flexarm.loops.sums import add, clear, copy, two_weighted_sums, weighted_sum
 
 @kernel
 def detach(n: int, matrix: Array, k: int, diagonal: float) -> None:
-    """Set row and column k of a matrix (n, n) to zero, and its diagonal entry to a value."""
+    """Set row and column k of a matrix (n, n) to 0, and its diagonal entry k to a value."""
     for i in range(n):
         matrix[i * n + k] = 0.0
         matrix[k * n + i] = 0.0
@@ -53,7 +54,7 @@ def detach(n: int, matrix: Array, k: int, diagonal: float) -> None:
 
 @kernel
 def renew(m: ExponentialState) -> int:
-    """Compute the modal basis at the current state; return 0, or 1 if there is none."""
+    """Compute the modal basis at the current state; return 0, or 1 if the computation fails."""
     n = m.system.n
     find_matrices(m, m.y)
     keep_masses(m)
@@ -76,7 +77,7 @@ def renew(m: ExponentialState) -> int:
 
 @kernel
 def compute_error_modes(m: ExponentialState) -> None:
-    """Compute the modes (rows) in the coordinates that scale the errors."""
+    """Transform the modes (rows) to the coordinates in which integration errors are scaled."""
     n = m.system.n
     for r in range(n):
         row = m.error_modes[r * n :]
@@ -92,9 +93,10 @@ def find_modes(
     n: int, mass: Array, stiffness: Array, damping: Array,
     modes: Array, inverse: Array, squares: Array, losses: Array, scratch: Array,
 ) -> int:  # fmt: skip
-    """Compute the modes of mass and stiffness matrices; return 0, or 1 if there are none.
+    """Compute the modes of mass and stiffness matrices; return 0, or 1 if this fails.
 
-    The mass matrix is overwritten, and the stiffness matrix is replaced by the damping in modes.
+    The mass matrix is overwritten with intermediate results, and the stiffness matrix with the
+    damping matrix in modal coordinates.
     """
     if cholesky(n, mass) != 0:
         return 1
@@ -114,9 +116,10 @@ def find_modes(
 def _modes_from_rotation(
     n: int, upper: Array, modes: Array, inverse: Array, scratch: Array
 ) -> None:
-    """Compute modes, the rows of V^T L^-1, and the inverse L V, from V^T in ``inverse``.
+    """Compute the modes V^T L^-1 (by rows) and their inverse L V.
 
-    L^T is in the upper half of ``upper``.
+    On entry, ``inverse`` contains the eigenvectors V^T, and the upper half of ``upper`` the
+    Cholesky factor L^T of the mass matrix.
     """
     transpose(n, inverse)
     for i in range(n - 1, -1, -1):
@@ -137,7 +140,7 @@ def _modes_from_rotation(
 
 @kernel
 def tabulate(m: ExponentialState) -> None:
-    """Tabulate the responses of the modal oscillators at the quarters of the step m.h."""
+    """Compute the responses of the modal oscillators at the quarters of the step m.h."""
     if m.table_h == m.h:
         return
     n = m.system.n
@@ -154,7 +157,7 @@ def tabulate(m: ExponentialState) -> None:
 
 @kernel
 def remainder(m: ExponentialState, x: Array, f: Array, g: Array) -> None:
-    """Compute the modal forcing g: the rates f of the state less the linear part of the modes x."""
+    """Compute the modal forcing g: modal accelerations less the linear terms in x."""
     n = m.system.n
     weighted_sum(n, n, m.inverse, f[n:], g)
     for r in range(n):
@@ -163,7 +166,7 @@ def remainder(m: ExponentialState, x: Array, f: Array, g: Array) -> None:
 
 @kernel
 def accelerate(m: ExponentialState, x: Array, g: Array, out: Array) -> None:
-    """Compute the modal accelerations from the modal state x and the forcing g."""
+    """Compute the modal accelerations from the modal state x and the modal forcing g."""
     n = m.system.n
     for r in range(n):
         out[r] = g[r] - m.squares[r] * x[r] - m.losses[r] * x[n + r]
@@ -173,8 +176,8 @@ def accelerate(m: ExponentialState, x: Array, g: Array, out: Array) -> None:
 def drive(m: ExponentialState, stage: int, h: float, begin: float, table: Array) -> None:
     """Compute the modal state m.modal at a stage from the oscillator responses in ``table``.
 
-    Modal displacements begin at 0, and modal rates at ``begin`` (1 or 0) times the
-    modal rates m.x at the step's begin.
+    The modal displacements start at 0. The modal rates start at the rates m.x of the step's begin
+    times ``begin``, which is 1 or 0.
     """
     n = m.system.n
     for r in range(n):
@@ -194,7 +197,7 @@ def drive(m: ExponentialState, stage: int, h: float, begin: float, table: Array)
 
 @kernel
 def evaluate(m: ExponentialState, stage: int) -> None:
-    """Evaluate the rates at a stage; store modal forcing g and rates p of non-modal states."""
+    """Evaluate the state derivative at a stage; store its modal forcing and other rates."""
     n = m.system.n
     fraction = m.nodes[stage]
     drive(m, stage, m.h, 1.0, m.responses[(int(4.0 * fraction) - 1) * n * RESPONSES :])
@@ -212,7 +215,7 @@ def evaluate(m: ExponentialState, stage: int) -> None:
 
 @kernel
 def goes_on(m: ExponentialState) -> int:
-    """Return 1 if the step starts at the end of the last trial, in the same basis, else 0."""
+    """Return 1 if the step begins where the last trial step ended, in the same modal basis."""
     if m.age == 0 or m.last_step == 0.0:
         return 0
     for i in range(2 * m.system.n):
@@ -223,7 +226,7 @@ def goes_on(m: ExponentialState) -> int:
 
 @kernel
 def begin_step(m: ExponentialState) -> None:
-    """Compute modal rates and modal forcing g at the start of the step."""
+    """Compute the modal rates and the modal forcing g at the start of the step."""
     n = m.system.n
     if goes_on(m) == 1:
         for r in range(n):
@@ -238,9 +241,10 @@ def begin_step(m: ExponentialState) -> None:
 def solution(
     m: ExponentialState, table: Array, begin: Array, h: float, tau: float, out: Array
 ) -> None:
-    """Compute the state at time tau in a step, from modal responses and integrated powers.
+    """Compute the state at time tau [s] of a step from modal responses and rates of integrals.
 
-    ``begin`` is the state at the step's begin, and ``table`` contains the responses at tau.
+    The argument ``begin`` is the state at the begin of the step, and ``table`` contains the
+    responses of the modal oscillators at tau.
     """
     n = m.system.n
     drive(m, NEW, h, 1.0, table)
@@ -259,12 +263,13 @@ def solution(
 
 @kernel
 def find_powers(m: ExponentialState) -> None:
-    """Re-evaluate the powers at the solution in the middle and at the end of a step.
+    """Integrate the powers of inputs and losses over a step by parabolas, with stiff servos.
 
-    The states at the stages deviate from the solution.  A stiff servo responds to this deviation
-    with a large force. The power of the force is quadratic in the deviation, so that its error does
-    not cancel but accumulates in the work integrals. The powers are then interpolated by parabolas
-    through begin, middle and end of the step.
+    The states at the stages of the method deviate slightly from the solution, and a stiff servo
+    responds to the deviation with a large force. The power of this force is quadratic in the
+    deviation, so that its error would accumulate in the work integrals. Therefore the powers are
+    evaluated at the solution itself, at begin, middle and end of the step, and integrated as
+    parabolas.
     """
     n = m.system.n
     extra = m.size - 2 * n
@@ -308,7 +313,7 @@ def exponential_step(m: ExponentialState) -> int:
 
 @kernel
 def finish(m: ExponentialState) -> None:
-    """Evaluate the rates at the trial state, and compute the error of the step, m.error."""
+    """Evaluate the state derivative at the end of the trial step, and the error m.error."""
     n = m.system.n
     h = m.h
     extra = m.size - 2 * n
@@ -340,8 +345,8 @@ def finish(m: ExponentialState) -> None:
 def find_power_within(m: ExponentialState) -> None:
     """Evaluate the powers at a quarter of the last step, for samples within the step.
 
-    A cubic through these powers and the powers of `find_powers` has the same integral over the
-    step, so that work integrals within the step are as accurate as at its end.
+    A cubic through these powers and those of `find_powers` has the same integral over the step as
+    the parabola, so that work integrals at samples within a step are as accurate as at its end.
     """
     n = m.system.n
     extra = m.size - 2 * n

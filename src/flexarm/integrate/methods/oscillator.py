@@ -1,4 +1,4 @@
-"""Responses of linear oscillators in closed form or by power series."""
+"""Responses of damped linear oscillators in closed form or by power series."""
 
 import math
 
@@ -14,8 +14,9 @@ RESPONSES = POWERS + 2
 def responses(square: float, loss: float, t: float, out: Array) -> None:
     """Compute responses of ``x'' + loss x' + square x = g``, from rest, at time t.
 
-    out contains s and s', the response to a unit impulse and its rate, then X1 to X5, the responses
-    to g = 1, t, t^2/2, t^3/6, t^4/24.  The rate of X1 is s, and the rate of X2 is X1, and so on.
+    The array ``out`` contains the response s to a unit impulse and its rate s', followed by the
+    responses X1 to X5 to the forcings g = 1, t, t^2/2, t^3/6 and t^4/24. Each response is the time
+    integral of the one before: X1 of s, X2 of X1, and so on.
     """
     stiffness = square - 0.25 * loss * loss
     # The closed form divides by ``square``; for a large loss it subtracts nearly equal numbers.
@@ -69,7 +70,7 @@ def _closed_form(square: float, loss: float, t: float, out: Array) -> None:
 
 @kernel
 def _series(square: float, loss: float, t: float, out: Array) -> None:
-    """Sum power series of the two highest oscillator responses; derive lower ones from these."""
+    """Sum the power series of the two highest oscillator responses; derive the others."""
     loss_term = loss * t
     square_term = square * t * t
     a = 1.0
@@ -105,10 +106,11 @@ def fill_in(square: float, loss: float, t: float, out: Array) -> None:
 
 @kernel
 def add_time(square: float, loss: float, t: float, begin: Array, out: Array) -> None:
-    """Advance oscillator responses in ``out`` by the time t; ``begin`` has them at t.
+    """Advance the oscillator responses in ``out`` by a time t [s].
 
-    The response is the sum of the free motion from the state at t and the response to the
-    polynomial force, expanded about t.  ``begin`` may be ``out``.
+    The array ``begin`` contains the responses at time t. The result is the sum of the free motion
+    from the state in ``out`` and the response to the polynomial force expanded about its time. The
+    arrays ``begin`` and ``out`` may be the same.
     """
     s = out[0]
     ds = out[1]

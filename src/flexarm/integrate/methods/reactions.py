@@ -1,10 +1,10 @@
-"""Work of prescribed coordinates, including the part of modes that oscillate within a step.
+"""Work of prescribed coordinates on modes that oscillate within an integration step.
 
 The force that moves a prescribed coordinate contains the acceleration of each mode times a coupling
-mass. The few evaluations per step do not resolve modes that oscillate within the step, so the work
-done on such modes is integrated with the closed-form oscillator responses. A mode's pull is its
-coupling mass times the rates of prescribed coordinates. Pulls change slowly, and are approximated
-by parabolas in time.
+mass. The few evaluations per step do not resolve modes that oscillate within the step. The work
+done on these modes is therefore integrated with the closed-form responses of the modal oscillators.
+The *pull* of a mode is its coupling mass times the rates of prescribed coordinates. It changes
+slowly, and is approximated by a parabola in time.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ NEW, ERROR = 6, 7  # rows of the tableau: the new state, the error estimate
 
 @dataclass(kw_only=True)
 class ExponentialState(IntegratorState):
-    """Record of a run by an exponential Runge-Kutta method."""
+    """Integrator state of an exponential Runge-Kutta method."""
 
     # matrices, matrix_table: address and pointer table of the compiled functions of the matrices.
     # mass, stiffness, damping: the matrices, (n, n) each.
@@ -93,7 +93,7 @@ def find_matrices(m: ExponentialState, y: Array) -> None:
 def _note(m: ExponentialState, row: int, t: float) -> None:
     """Store the mass matrix rows of prescribed coordinates for time t [s].
 
-    ``row`` is BEGIN or END of the step.
+    The argument ``row`` is BEGIN or END, for the begin or the end of the step.
     """
     n = m.system.n
     for c in range(m.system.prescribed):
@@ -104,7 +104,7 @@ def _note(m: ExponentialState, row: int, t: float) -> None:
 
 @kernel
 def keep_masses(m: ExponentialState) -> None:
-    """Store the mass matrix rows of prescribed coordinates at the start of the step."""
+    """Store the mass matrix rows of prescribed coordinates at the begin of the step."""
     _note(m, BEGIN, m.t)
 
 
@@ -112,7 +112,7 @@ def keep_masses(m: ExponentialState) -> None:
 def _find_masses(m: ExponentialState) -> None:
     """Compute the mass matrix rows of prescribed coordinates at both ends of the step.
 
-    Rows at the begin are reused if the last step ended there.
+    The matrix rows at the begin of the step are reused if the last step ended there.
     """
     if m.masses_at[BEGIN] != m.t:
         if m.masses_at[END] == m.t:
@@ -135,7 +135,7 @@ def _speed(m: ExponentialState, c: int, t: float) -> float:
 
 @kernel
 def moves_past(m: ExponentialState) -> int:
-    """Return 1 if modes oscillate within the step while prescribed coordinates move, else 0."""
+    """Return 1 if modes oscillate within a step while prescribed coordinates move; else 0."""
     oscillates = 0
     for r in range(m.system.n):
         if m.squares[r] * m.h * m.h > 1.0:
@@ -150,10 +150,11 @@ def moves_past(m: ExponentialState) -> int:
 
 @kernel
 def _find_pulls(m: ExponentialState, node: int, t: float, first_row: int, second_row: int) -> None:
-    """Compute each fast mode's coupling: coupling mass times rates of prescribed coordinates.
+    """Compute the pull of each fast mode: coupling mass times prescribed rates.
 
-    ``node`` selects the row of pulls (begin, middle or end of the step) and t [s] is the time
-    there. Masses are the mean of the stored rows ``first_row`` and ``second_row``.
+    The argument ``node`` is the row of ``pulls`` to fill (begin, middle or end of the step), and t
+    [s] is the time there. Coupling masses are the mean of the stored rows ``first_row`` and
+    ``second_row``.
     """
     n = m.system.n
     prescribed = m.system.prescribed
@@ -173,9 +174,10 @@ def _find_pulls(m: ExponentialState, node: int, t: float, first_row: int, second
 
 @kernel
 def _pulled(m: ExponentialState, fraction: float, swings: Array) -> float:
-    """Return the power with which prescribed coordinates accelerate fast modes.
+    """Return the power [W] that prescribed coordinates transfer to fast modes.
 
-    ``fraction`` is relative to the step, and ``swings`` contains the modal accelerations, (n,).
+    The argument ``fraction`` is the time as a fraction of the step, and ``swings`` contains the
+    modal accelerations at this time, (n,).
     """
     n = m.system.n
     power = 0.0
@@ -206,7 +208,7 @@ def replace_coupling_work(m: ExponentialState) -> None:
 
 @kernel
 def coupling_work_error(m: ExponentialState, errors: Array) -> float:
-    """Return the error of the prescribed coordinates' work that modal rate errors cause."""
+    """Return the error [J] of the prescribed work that errors of modal rates cause."""
     n = m.system.n
     total = 0.0
     for r in range(n):
@@ -216,9 +218,10 @@ def coupling_work_error(m: ExponentialState, errors: Array) -> float:
 
 @kernel
 def coefficient(m: ExponentialState, stage: int, power: int, r: int) -> float:
-    """Return a coefficient of the polynomial that approximates mode r's forcing g up to a stage.
+    """Return a coefficient of the polynomial that approximates the forcing g of mode r.
 
-    ``power`` is the power of the step fraction.
+    The polynomial in the step fraction is the one used up to the given stage. The argument
+    ``power`` selects the coefficient of that power.
     """
     total = 0.0
     for j in range(stage):
@@ -229,11 +232,12 @@ def coefficient(m: ExponentialState, stage: int, power: int, r: int) -> float:
 
 @kernel
 def coupling_work(m: ExponentialState, h: float, tau: float) -> float:
-    """Return the work that prescribed coordinates do on fast modes, from step start to tau.
+    """Return the work [J] that prescribed coordinates do on fast modes until a time in a step.
 
-    tau counts from the step's begin, m.modal is the modal state at tau, and h the step length.
-    The integral is evaluated by parts, with the mode's pull (coupling mass times prescribed rates)
-    as a parabola in time; the oscillator equation yields the integral of the modal displacement.
+    The time tau [s] counts from the begin of the step, h is the step length [s], and m.modal is the
+    modal state at tau. The integral of pull times modal acceleration is evaluated by parts, with
+    the pull as a parabola in time; the equation of the oscillator yields the integral of the modal
+    displacement.
     """
     n = m.system.n
     z = tau / h

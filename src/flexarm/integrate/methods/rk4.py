@@ -1,4 +1,4 @@
-"""The classical Runge-Kutta method of order 4, in equal steps."""
+"""The classical Runge-Kutta method of order 4, with a fixed step size."""
 
 import numpy as np
 

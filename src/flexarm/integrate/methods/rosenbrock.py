@@ -13,7 +13,7 @@ STAGES = 6
 
 @dataclass(kw_only=True)
 class RosenbrockState(IntegratorState):
-    """Record of a run by a Rosenbrock method."""
+    """Integrator state of a Rosenbrock method."""
 
     # tangent, tangent_table: address and pointer table of the compiled Jacobian.
     tangent: int
@@ -48,9 +48,9 @@ class RosenbrockState(IntegratorState):
 
 @kernel
 def factorise(n: int, a: Array, pivots: Ints) -> int:
-    """Factorise a column-major matrix (n, n) as LU in place, with row pivoting.
+    """Factorise a column-major matrix (n, n) in place as LU with partial pivoting.
 
-    Return 0, or 1 if the matrix is singular.
+    The return value is 0, or 1 if the matrix is singular.
     """
     for k in range(n):
         column = a[k * n :]
@@ -78,7 +78,7 @@ def factorise(n: int, a: Array, pivots: Ints) -> int:
 
 @kernel
 def back_substitute(n: int, a: Array, pivots: Ints, x: Array) -> None:
-    """Solve a linear system for x in place, with the matrix and pivots from `factorise`."""
+    """Solve a linear system for x in place, with the factors and pivots of `factorise`."""
     for k in range(n):
         pivot = pivots[k]
         entry = x[k]
@@ -93,9 +93,9 @@ def back_substitute(n: int, a: Array, pivots: Ints, x: Array) -> None:
 
 @kernel
 def linearise(m: RosenbrockState) -> int:
-    """Evaluate the Jacobian at the present state and factorise the matrix of the stages.
+    """Evaluate the Jacobian at the current state, and factorise the matrix of the stages.
 
-    Return 0, or 1 if the matrix is singular.
+    The return value is 0, or 1 if the matrix is singular.
     """
     n = m.system.n
     drive(m.system, m.t)
@@ -124,7 +124,7 @@ def linearise(m: RosenbrockState) -> int:
 
 @kernel
 def find_drift(m: RosenbrockState) -> None:
-    """Compute the partial time derivative of the rates by a central difference."""
+    """Compute the partial time derivative of the state derivative by central differences."""
     clear(m.size, m.drift)
     if m.timely == 0 and moving(m.system) == 0:
         return
@@ -139,7 +139,7 @@ def find_drift(m: RosenbrockState) -> None:
 
 @kernel
 def solve_stage(m: RosenbrockState, u: Array) -> None:
-    """Solve a stage's linear system, first for rates, then for positions and work integrals."""
+    """Solve the linear system of a stage, first for rates, then for positions and work."""
     n = m.system.n
     g = 1.0 / (m.h * m.gamma)
     weighted_sum(n, n, m.mass, m.rhs[n:], u[n:])
