@@ -1,1 +1,1 @@
-"""Kinematics, loads and geometry of deformed links, shared by all formulations."""
+"""Kinematics, loads and geometry of deformed links, used by all formulations."""

@@ -1,7 +1,8 @@
 """Random smooth deformations of links, scaled by their tip displacement.
 
-Equal amplitudes can be very different deformations: a tip deflection for a mode shape, a kink for a
-node of a fine mesh. Static deformations under distributed loads are smooth for any shape functions.
+Equal amplitudes of different shape functions can be very different deformations: a tip deflection
+for a mode shape, a kink for a node of a fine mesh. Static deformations under distributed loads are
+smooth for any shape functions.
 """
 
 import numpy as np
@@ -30,9 +31,9 @@ def random_deformation(model: Model, part: LinkModel, q: Array, rng: np.random.G
 
     Notes
     -----
-    Callers scale the result down. To first order, the tip's transverse deflection, its stretch, and
-    its twist [rad] times the length each equal the length. If the tip hardly moves, the largest
-    value along the link is used instead.
+    To first order, the largest of the tip's transverse deflection, its axial displacement, and its
+    twist [rad] times the link's length equals that length. If the tip hardly moves, the largest
+    value along the link is used instead of the tip's. Callers scale these large deformations down.
     """
     body = body_of(model, part)
     shapes, span = body.shapes_at(q), body.span_at(q)
@@ -52,7 +53,7 @@ def random_deformation(model: Model, part: LinkModel, q: Array, rng: np.random.G
 
 
 def _body_deformation(part: LinkModel, q: Array, rng: np.random.Generator) -> Array:
-    """Return random amplitudes of a reduced body, scaled to a tip displacement of its length."""
+    """Return random amplitudes (m,) of a reduced body whose tip moves by the body's length."""
     if not part.flexible:
         return np.zeros(0)
     body = part.body.straight(part.span_length(q))
@@ -65,7 +66,10 @@ def _body_deformation(part: LinkModel, q: Array, rng: np.random.Generator) -> Ar
 
 
 def _static(stiffness: Array, load: Array) -> Array:
-    """Return the static amplitudes (m,) under a load; of least norm for singular stiffness."""
+    """Return the static amplitudes (m,) under a load (m,).
+
+    If the stiffness is singular, the amplitudes are those of least norm.
+    """
     root = np.sqrt(np.diag(stiffness))
     scale = np.where(root > 0, root, 1.0)
     solved = np.linalg.lstsq(stiffness / np.outer(scale, scale), load / scale, rcond=None)[0]
@@ -73,11 +77,18 @@ def _static(stiffness: Array, load: Array) -> Array:
 
 
 def _size(moved: dict[Direction, Array], amplitudes: Array, length: float) -> float:
-    """Return the largest of deflection over length, stretch over length, and twist [rad]."""
+    """Return the size of a deformation relative to the link's length.
+
+    The size is the largest of transverse deflection over length, axial displacement over length,
+    and twist [rad].
+    """
     y, z, twist, x = (moved[d] @ amplitudes for d in DIRECTIONS)
     return max(_tip(np.hypot(y, z)), _tip(np.abs(x)), length * _tip(np.abs(twist))) / length
 
 
 def _tip(along: Array) -> float:
-    """Return the value at the tip, or the maximum along the link if it is twice as large."""
+    """Return the last value, at the tip, or the maximum along the link if that is much larger.
+
+    The maximum is returned if it is at least twice the value at the tip.
+    """
     return float(along[-1] if 2 * along[-1] > along.max() else along.max())

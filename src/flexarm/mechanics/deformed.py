@@ -25,7 +25,8 @@ from flexarm.spatial import Array
 class SectionForces:
     """Forces of the outboard part of a link on the inboard part, at S stations and T samples.
 
-    Components are in the axes of the section, and NaN where the link is rigid.
+    Force and moment components are in the axes of the section; they are NaN where the link is
+    rigid.
 
     Attributes
     ----------
@@ -34,7 +35,7 @@ class SectionForces:
     moment
         Torsion, and bending moments about y and z [N m], (T, S, 3).
     strain
-        Largest strain in the fibres of the section, (T, S).  If the model file does not give the
+        Largest strain in the fibres of the section, (T, S). If the model file does not give the
         section's shape, the outermost fibres are at twice the radius of gyration ``sqrt(EI/EA)``,
         as in a solid round section; without EA the strain is NaN.
     """
@@ -45,7 +46,7 @@ class SectionForces:
 
 
 def flexible_links(model: Model) -> list[LinkModel]:
-    """Return the links that bend, twist or stretch; of links of several spans, each span."""
+    """Return the flexible spans of all links; a link of several spans has one entry per span."""
     return [part for part in model.links if part.flexible]
 
 
@@ -55,14 +56,14 @@ def flexible_wholes(model: Model) -> list[WholeLink]:
 
 
 def blocks(samples: int, places: int) -> Iterator[slice]:
-    """Return slices that divide samples of a run into blocks which fit into memory."""
+    """Return slices that divide the samples of a run into blocks that fit into memory."""
     size = max(BLOCK_VALUES // max(places, 1), 1)
     for start in range(0, samples, size):
         yield slice(start, min(start + size, samples))
 
 
 def read_stations(stations: ArrayLike | None) -> Array:
-    """Return stations as fractions of the span, from a number of stations or given fractions."""
+    """Return stations as fractions of the span, from their number or from the fractions."""
     if stations is None:
         stations = CURVE_STATIONS
     if isinstance(stations, int):
@@ -85,9 +86,9 @@ def _refuse_many(stations: int) -> None:
 
 
 def tip_rows(model: Model, link: WholeLink, q: Array) -> Array:
-    """Return the Jacobian of a link's tip displacements and twist times length, without zero rows.
+    """Return the Jacobian by q of a link's tip displacements [m] and twist times length.
 
-    Rows have shape (n,), in metres per unit of q.
+    Each row has shape (n,); rows of zeros are omitted.
     """
     if not link.flexible:
         return np.zeros((0, model.size))
@@ -104,7 +105,7 @@ def tip_rows(model: Model, link: WholeLink, q: Array) -> Array:
 
 
 def deformed(model: Model, part: LinkModel, q: Array) -> Deformed:
-    """Return the shape functions and amplitudes of a flexible link at coordinates q, (T, n)."""
+    """Return the shape functions of a flexible link, and its amplitudes at T states q, (T, n)."""
     deformation = body_of(model, part).deformed(q)
     assert deformation is not None
     return deformation
@@ -113,9 +114,9 @@ def deformed(model: Model, part: LinkModel, q: Array) -> Deformed:
 def along(model: Model, link: WholeLink, q: Array, stations: Array) -> Along:
     """Compute the deformed axis of a link at fractions of its (exposed) span, at q, (T, n).
 
-    The twist is the rotation about the axis that remains after the smallest rotation onto the
-    tangent. Near slopes of pi, this smallest rotation, and with it the twist of links of several
-    spans, changes abruptly.
+    Twist is the rotation about the tangent that remains after the smallest rotation of the x axis
+    onto the tangent. Near slopes of pi, this smallest rotation, and with it the twist of links of
+    several spans, changes abruptly.
     """
     if isinstance(link, LinkModel):
         return body_of(model, link).along(q, stations)
@@ -136,7 +137,7 @@ def along(model: Model, link: WholeLink, q: Array, stations: Array) -> Along:
 
 
 def _root_twist(rotation: Array, tangents: Array) -> Array:
-    """Return the twist, (T, S), that the rotation of a span's root causes in untwisted sections.
+    """Return the twist (T, S) of untwisted sections that is due to their span's root rotation.
 
     ``rotation`` (T, 3, 3) is the rotation of the span's root in the link; ``tangents`` (T, S, 3)
     are in the frame of the span's root.
@@ -156,7 +157,10 @@ def _root_twist(rotation: Array, tangents: Array) -> Array:
 def _by_span(
     link: WholeLink, stations: Array
 ) -> Iterator[tuple[LinkModel, NDArray[np.int_], Array]]:
-    """Yield the spans of a link, the indices of the stations on each, and its fractions there."""
+    """Yield each span of a link that contains stations of the link.
+
+    Indices of these stations, and their fractions of the span, follow the span.
+    """
     scaled = stations * len(link.spans)
     numbers = np.minimum(scaled.astype(int), len(link.spans) - 1)
     for k, span in enumerate(link.spans):
@@ -165,7 +169,7 @@ def _by_span(
 
 
 def span_at(link: WholeLink, station: float) -> tuple[LinkModel, float]:
-    """Return the span of a link at a fraction of the link, and the fraction of that span."""
+    """Return the span that contains a station of a link, and the station's fraction there."""
     ((span, fraction),) = [
         (span, float(fractions[0]))
         for span, inside, fractions in _by_span(link, np.array([station]))
@@ -175,7 +179,7 @@ def span_at(link: WholeLink, station: float) -> tuple[LinkModel, float]:
 
 
 def _tips(model: Model, span: LinkModel, q: Array) -> tuple[Array, Array]:
-    """Return rotation (T, 3, 3) and position (T, 1, 3) of a span's tip in the span's root frame."""
+    """Return rotation (T, 3, 3) and position (T, 1, 3) of a span's tip in its root frame."""
     symbols = ca.SX.sym("q", model.size)
     tip = tip_section(model, span, symbols)
     function = ca.Function("tip", [symbols], [ca.vertcat(ca.vec(tip.rotation.T), tip.position)])
@@ -193,10 +197,11 @@ def section_forces(model: Model, link: WholeLink, q: Array, stations: Array) -> 
 
     Notes
     -----
-    Section forces are as accurate as second (for shear: third) derivatives of the shapes, which
-    converge more slowly than deflections.  Shear forces balance the moments, without rotary inertia
-    of the sections.  A reduced body of any shape has no sections: its forces are NaN, and its
-    strain at every station is the largest of all strains that its file defines.
+    Moments are as accurate as second derivatives of the shapes, and shear forces as third
+    derivatives; both converge more slowly than deflections. Shear forces balance the derivatives of
+    the moments; rotary inertia of the sections is neglected. A reduced body of any shape has no
+    sections: its section forces are NaN, and its strain at every station is the largest of all
+    strains that its file defines.
     """
     if isinstance(link, LinkModel):
         return _span_forces(model, link, q, stations)
@@ -267,7 +272,7 @@ def fibre_strain(
 ) -> Array:
     """Compute the largest strain in the fibres of a section, as in `SectionForces`, (T, S).
 
-    ``bends`` is the pair of curvatures [1/m] along y and z, (T, S) each.
+    ``bends`` is the pair of curvatures [1/m] along y and z, (T, S) each, at S ``places``.
     """
     bend_y, bend_z = bends
     shape, span = None if section is None else section.shape, link.span

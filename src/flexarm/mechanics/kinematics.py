@@ -9,8 +9,8 @@ its axis along z, L link root, T flexible tip.
 
 The section of a rail at station s has position ``r(d, s)`` and rotation ``R(d, s)``, with d the
 rail's amplitudes. With subscripts for partial derivatives, the section that carries the rider has
-the velocity ``r_d d' + r_s s'``. At zero second derivatives of d and s, its acceleration is
-``(r_d d')_d d' + 2 s' r_sd d' + s'^2 r_ss``. The same formulas hold for angles.
+the velocity ``r_d d' + r_s s'``. At zero second derivatives of d and s, its acceleration is ``(r_d
+d')_d d' + 2 s' r_sd d' + s'^2 r_ss``. The section's angles obey the same formulas.
 """
 
 from dataclasses import dataclass, replace
@@ -38,7 +38,7 @@ from flexarm.spatial import Array, Expr, Pose, base_rotation, constant
 
 @dataclass(frozen=True)
 class RailStation:
-    """Section of a rail at the station of the carriage."""
+    """Section of a rail that currently carries the carriage."""
 
     # Motion of the section relative to the rail's root, including that due to the station's rate.
     # Jacobian columns are those of the rail's link coordinates.
@@ -48,7 +48,7 @@ class RailStation:
 
 
 def station(model: Model, index: int, q: Expr, v: Expr) -> RailStation:
-    """Compute the rail section on which link ``index`` rides."""
+    """Compute the section of a rail on which link ``index`` rides."""
     part = model.links[index]
     rail_part, rail = model.links[part.parent], part.rail
     assert rail is not None
@@ -61,7 +61,10 @@ def station(model: Model, index: int, q: Expr, v: Expr) -> RailStation:
 
 
 def joint_columns(model: Model, index: int, q: Expr) -> Expr:
-    """Return the Jacobian (6, k) of a link's frame K by joint coordinates, in axes of K."""
+    """Return the Jacobian (6, k) of a link's frame K by its k joint coordinates.
+
+    Rows are angular and linear velocity in axes of K per rate of joint coordinate.
+    """
     part = model.links[index]
     if part.rail is None:
         return part.motion.columns(picked(q, part.carried_by))
@@ -69,7 +72,10 @@ def joint_columns(model: Model, index: int, q: Expr) -> Expr:
 
 
 def riding_columns(part: LinkModel, at: RailStation) -> Expr:
-    """Return the Jacobian (6, 1) of a riding link's frame K by its station, in axes of K."""
+    """Return the Jacobian (6, 1) of a riding link's frame K by its station on the rail.
+
+    Rows are angular and linear velocity in axes of K per rate of the station.
+    """
     back = at.motion.local.rotation.T
     spin, speed = back @ at.along[:3], back @ at.along[3:]
     pose = part.pose_FJ
@@ -79,7 +85,7 @@ def riding_columns(part: LinkModel, at: RailStation) -> Expr:
 
 
 def mount(model: Model, index: int, q: Expr) -> Local:
-    """Return the pose of the section that carries a link, in the root frame of its parent."""
+    """Return pose and Jacobian of the section that carries a link, in its parent's root frame."""
     part = model.links[index]
     parent = model.links[part.parent]
     if part.on_rail:
@@ -90,7 +96,7 @@ def mount(model: Model, index: int, q: Expr) -> Local:
 
 
 def mount_motion(model: Model, index: int, q: Expr, v: Expr) -> SectionMotion:
-    """Return the motion of the section that carries a link, relative to its parent's root."""
+    """Return the motion of the section that carries a link, relative to its parent's root frame."""
     part = model.links[index]
     if part.on_rail:
         return station(model, index, q, v).motion
@@ -101,7 +107,7 @@ def mount_motion(model: Model, index: int, q: Expr, v: Expr) -> SectionMotion:
 
 
 class _Curves:
-    """Legendre series along a rail, evaluated at a distance x [m] from its root."""
+    """Legendre series of a rail's curves, evaluated at a distance x [m] from the rail's root."""
 
     def __init__(self, rail: Rail, x: Expr) -> None:
         self.rail, self.x = rail, x
@@ -112,7 +118,7 @@ class _Curves:
         self.basis = [type(x)(1), self.t]
 
     def row(self, series: Array) -> Expr:
-        """Return the value (1, m) of m series with coefficients (panels, terms, m)."""
+        """Return the values (1, m) at x of m series with coefficients (panels, terms, m)."""
         total = type(self.x)(1, series.shape[2])
         for k in range(series.shape[1]):
             if np.any(series[:, k]):
@@ -120,9 +126,9 @@ class _Curves:
         return total
 
     def rows(self, series: Array) -> list[Expr]:
-        """Return a curve and its derivatives at x, (1, m) each.
+        """Return m curves and their derivatives by distance at x, (1, m) each.
 
-        Coefficients have shape (orders, panels, terms, m).
+        Coefficients have shape (orders of derivative, panels, terms, m).
         """
         return [self.row(coefficients) for coefficients in series]
 
@@ -134,7 +140,7 @@ class _Curves:
         return self.basis[k]
 
     def _panel(self, values: Array) -> Expr:
-        """Return the row of values (panels, m) for the panel that contains x, (1, m)."""
+        """Return the row of ``values`` (panels, m) for the panel that contains x, (1, m)."""
         total = type(self.x)(constant(values[:1]))
         for here, step in zip(self.beyond, values[1:] - values[:-1], strict=True):
             if np.any(step):
@@ -143,7 +149,7 @@ class _Curves:
 
 
 def _linear(body: LinkBody, at: _Curves, d: Expr, rates: Expr, rate: Expr) -> RailStation:
-    """Return the rail section at a station by linear theory, rotated by first-order angles."""
+    """Return the section of a linear beam that carries a carriage, with first-order angles."""
     rail, m = at.rail, d.shape[0]
     x, y, z, twist = (at.rows(series) for series in (rail.x, rail.y, rail.z, rail.twist))
     shape = [ca.vertcat(x[n], y[n], z[n]) for n in range(3)]
@@ -166,9 +172,10 @@ def _linear(body: LinkBody, at: _Curves, d: Expr, rates: Expr, rate: Expr) -> Ra
 
 
 def _exact(part: LinkModel, at: _Curves, d: Expr, rates: Expr, rate: Expr) -> RailStation:
-    """Return the rail section at a station of an exact beam, at position ``sum_g I_g(x) P_g``.
+    """Return the section of an exact beam that carries a carriage, at ``sum_g I_g(x) P_g``.
 
-    The section rotates by the sum of the rail's slope shapes.
+    P_g are the tangents at the rail's nodes, and I_g the integrated cardinal functions. The angles
+    of the section are the rail's slope shapes times amplitudes.
     """
     rail, nodes = at.rail, part.exact
     assert rail.reach is not None and nodes is not None
@@ -183,7 +190,7 @@ def _exact(part: LinkModel, at: _Curves, d: Expr, rates: Expr, rate: Expr) -> Ra
 class LinkFrames:
     """Frames of a link in world axes: F, J, K (J moved by the joint), root L and flexible tip T.
 
-    ``mount`` is the section of the parent at F; None if the joint is on the base.
+    The attribute ``mount`` is the section of the parent at F; None if the joint is on the base.
     """
 
     R_WF: Expr
@@ -201,7 +208,7 @@ class LinkFrames:
 
 
 def frames(model: Model, q: Expr) -> tuple[LinkFrames, ...]:
-    """Return the frames of all links in world axes at coordinates q."""
+    """Return the frames of all links in world axes at coordinates q, (n,)."""
     return once(model, "frames", (q,), lambda: _frames(model, q))
 
 
@@ -245,16 +252,17 @@ def end_frame(model: Model, q: Expr) -> tuple[Expr, Expr]:
 
 
 def tip_section(model: Model, part: LinkModel, q: Expr) -> Local:
-    """Return the pose of a link's flexible tip in its root frame."""
+    """Return pose and Jacobian of a link's flexible tip in the link's root frame."""
     return body_of(model, part).tip(q)
 
 
 def section(model: Model, part: LinkModel, q: Expr, x: float | Literal["tip"]) -> Local:
-    """Return the pose of a section at x [m] along the undeformed axis, in its link's root frame.
+    """Return pose and Jacobian of the section at x [m] from a link's root, in its root frame.
 
-    "tip" is the end of the link.  Sections with x < 0 are on the rigid root piece, those beyond the
-    span on the tip piece.  For a sliding link x counts from the inner end of the whole beam; q must
-    be numeric where x is within the span, and the section must be outside the hub.
+    The distance x is along the undeformed axis; "tip" is the end of the link. Sections at x < 0 are
+    on the rigid root piece, sections beyond the span on the tip piece. For a sliding link, x is
+    measured from the inner end of the whole beam; q must be numeric where x is within the span, and
+    the section must be outside the hub.
     """
     body = body_of(model, part)
     if x == "tip":
@@ -332,7 +340,10 @@ def end_jacobian(model: Model, q: Expr) -> tuple[Expr, Expr]:
 
 
 def base_jacobian(model: Model, q: Expr, point: Expr) -> tuple[Expr, Expr]:
-    """Compute the Jacobian, linear and angular, (3, n) each, of a world point fixed to the base."""
+    """Compute the Jacobian of a point fixed to the base: linear and angular, (3, n) each.
+
+    The position of the point, and the Jacobian, are in world axes.
+    """
     linear, angular = type(point).zeros(3, model.size), type(point).zeros(3, model.size)
     if not model.base_moves:
         return linear, angular

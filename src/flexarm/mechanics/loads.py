@@ -1,6 +1,6 @@
 """Generalised forces other than inertia: drives, springs, damping, friction, inputs, wrenches.
 
-Elements with internal states, and stiction, are in `flexarm.integrate.drivetrain`.
+Forces of drive elements with internal states, and stiction, are in `flexarm.integrate.drivetrain`.
 """
 
 import math
@@ -29,7 +29,7 @@ MOTOR_SIDE, LINK_SIDE, GEAR = "motor friction", "link friction", "gear"  # dissi
 
 
 def gear_gain(axis: Axis) -> float:
-    """Return the generalised force at a joint per unit input; for a voltage, at standstill."""
+    """Return the generalised force at a joint per unit input; per volt, at standstill."""
     drive = axis.acts.drive
     if drive is None:
         return 1.0
@@ -41,7 +41,7 @@ def gear_gain(axis: Axis) -> float:
 
 
 def input_limit(axis: Axis) -> float:
-    """Return the largest input that the controller of an axis commands; infinite if unlimited."""
+    """Return the largest input that an axis's controller commands; infinite without a limit."""
     servo, limits, drive = axis.acts.servo, axis.acts.limits, axis.acts.drive
     most = math.inf
     if servo is not None and servo.effort:
@@ -56,7 +56,7 @@ def input_limit(axis: Axis) -> float:
 
 
 def input_limits(model: Model) -> Array:
-    """Return the largest input of each of the k driven axes, (k,); infinite if unlimited."""
+    """Return the largest input of each of the k driven axes, (k,); infinite without a limit."""
     largest = []
     for axis in model.axes:
         if axis.driven:
@@ -67,7 +67,11 @@ def input_limits(model: Model) -> Array:
 
 
 def hub_row(model: Model, axis: Axis) -> Array:
-    """Return the row (n,) for which row @ q is the hub's coordinate: joint plus root slope."""
+    """Return the row (n,) whose product with q is the hub's coordinate.
+
+    The hub's coordinate is the joint's coordinate plus the link's slope at the root, if the hub
+    rotates with it.
+    """
     row: Array = np.eye(model.size)[axis.index]
     part = model.links[axis.link]
     if not np.any(part.body.root_turn):
@@ -78,17 +82,17 @@ def hub_row(model: Model, axis: Axis) -> Array:
 
 
 def motor_row(model: Model, axis: Axis) -> Array:
-    """Return the row (n,) for which row @ q is the motor's coordinate.
+    """Return the row (n,) whose product with q is the motor's coordinate.
 
-    For a rigid drive it is the row of the hub.
+    The motor of a rigid drive has the hub's coordinate.
     """
     return hub_row(model, axis) if axis.motor is None else np.eye(model.size)[axis.motor]
 
 
 def rubbing(model: Model, axis: Axis) -> dict[str, tuple[Array, AnyFriction]]:
-    """Return the frictions of an axis, on its link side and motor side, by name of the side.
+    """Return the frictions of an axis by the name of the side, link or motor.
 
-    Each friction is paired with the row (n,) that selects the coordinate on which it acts.
+    Each friction is paired with the row (n,) whose product with v is the rate on which it depends.
     """
     frictions: dict[str, tuple[Array, AnyFriction]] = {}
     if axis.acts.friction is not None:
@@ -100,7 +104,7 @@ def rubbing(model: Model, axis: Axis) -> dict[str, tuple[Array, AnyFriction]]:
 
 @dataclass(frozen=True)
 class Coulomb:
-    """Coulomb friction of a joint, ``force tanh(rate/smoothing)`` with ``rate = row @ v``."""
+    """Smooth Coulomb friction of a joint: ``force tanh(rate/smoothing)``, ``rate = row @ v``."""
 
     axis: Axis
     row: Array
@@ -108,7 +112,7 @@ class Coulomb:
     smoothing: float
 
     def slope(self, rate: float) -> float:
-        """Return the derivative of the friction force with respect to the rate."""
+        """Return the derivative of the friction force by the rate."""
         return self.force / self.smoothing * (1 - math.tanh(rate / self.smoothing) ** 2)
 
 
@@ -127,7 +131,7 @@ def coulomb_frictions(model: Model, *, smooth: bool = True) -> list[Coulomb]:
 
 
 def axis_loss(model: Model, axis: Axis, q: Expr, v: Expr, *, coulomb: bool = True) -> Expr:
-    """Compute the generalised force (n,) of friction and dampers along a joint's axis."""
+    """Compute the generalised force (n,) of friction and dampers of one joint axis."""
     acts, drive = axis.acts, axis.acts.drive
     row = constant(hub_row(model, axis))
     rate = ca.dot(row, v)
@@ -156,7 +160,7 @@ def axis_loss(model: Model, axis: Axis, q: Expr, v: Expr, *, coulomb: bool = Tru
 
 
 def smooth_friction(friction: AnyFriction, axis: Axis, rate: Expr, *, coulomb: bool = True) -> Expr:
-    """Return the viscous and smoothed Coulomb friction at a rate."""
+    """Return the force or torque of viscous and smoothed Coulomb friction at a rate."""
     force = (friction.viscous or 0.0) * rate
     if coulomb and friction.coulomb and friction.kind == "smooth":
         smoothing = friction.smoothing or axis.smoothing
@@ -190,7 +194,7 @@ def gear_loss(model: Model, axis: Axis, q: Expr, turning: Expr) -> Expr:
 
 
 def windup(model: Model, axis: Axis, q: Expr) -> Expr:
-    """Compute the wind-up: motor minus link position, plus the gear's kinematic error."""
+    """Compute the wind-up of a transmission: motor minus link position, plus kinematic error."""
     drive = axis.acts.drive
     assert drive is not None
     assert axis.motor is not None
@@ -203,7 +207,7 @@ def windup(model: Model, axis: Axis, q: Expr) -> Expr:
 
 
 def slack(axis: Axis, wound: Expr) -> Expr:
-    """Return the deformation of a transmission's spring: wind-up less backlash."""
+    """Return the deformation of a transmission's spring: the wind-up beyond half the backlash."""
     drive = axis.acts.drive
     if drive is None or drive.backlash is None:
         return wound
@@ -212,21 +216,24 @@ def slack(axis: Axis, wound: Expr) -> Expr:
 
 
 def windup_energy(model: Model, axis: Axis, q: Expr) -> Scalar:
-    """Return the elastic energy [J] of a transmission."""
+    """Return the elastic energy [J] of a transmission's spring; 0 for a rigid drive."""
     if axis.motor is None or axis.acts.drive is None:
         return 0.0
     return spring(axis.acts.drive.stiffness, slack(axis, windup(model, axis, q)))[0]
 
 
 def spring(stiffness: Any, wound: Expr) -> tuple[Expr, Expr]:
-    """Return elastic energy [J] and force of a spring, from a stiffness or a force table."""
+    """Return elastic energy [J] and force of a spring at the deformation ``wound``.
+
+    ``stiffness`` is a number, or a table of forces against deformations.
+    """
     if isinstance(stiffness, SpringTable):
         return table_spring(stiffness.deflection, stiffness.effort, wound)
     return stiffness * wound**2 / 2, stiffness * wound
 
 
 def _lever(axis: Axis, q: Expr) -> Scalar:
-    """Return the derivative of a transmission's wind-up with respect to the motor position."""
+    """Return the derivative of a transmission's wind-up by the motor position."""
     drive = axis.acts.drive
     error = None if drive is None else drive.kinematic_error
     if drive is None or error is None or axis.motor is None:
@@ -239,8 +246,9 @@ def _lever(axis: Axis, q: Expr) -> Scalar:
 def _across(model: Model, axis: Axis, q: Expr, v: Expr) -> Expr:
     """Return the torque or force of the damper parallel to a transmission's spring.
 
-    With backlash the damper acts only while the teeth are in contact, and it never pulls.  Its
-    force rises gradually with contact depth, because integrators fail at a discontinuous force.
+    With backlash the damper acts only while the teeth are in contact, and never pulls the teeth
+    together. The damper's force rises gradually with contact depth, because integrators fail at a
+    discontinuous force.
     """
     drive = axis.acts.drive
     assert drive is not None
@@ -257,9 +265,9 @@ def _across(model: Model, axis: Axis, q: Expr, v: Expr) -> Expr:
 
 
 def rubbed(model: Model, axis: Axis, q: Expr, v: Expr) -> dict[str, Expr]:
-    """Return the power [W] lost in each friction and in the gear of an axis, stiction excluded.
+    """Return the power [W] lost in each friction and in the gear of an axis, without stiction.
 
-    Keys are the constants MOTOR_SIDE, LINK_SIDE and GEAR.
+    The keys of the dictionary are the constants MOTOR_SIDE, LINK_SIDE and GEAR.
     """
     efforts: dict[str, Expr] = {}
     for side, (row, friction) in rubbing(model, axis).items():
@@ -275,15 +283,15 @@ Load = tuple[int, Expr, Expr, Expr]  # index of a link; point, force and torque 
 
 
 def input_names(model: Model) -> tuple[str, ...]:
-    """Return the names of the inputs: the axes with a commanded force or torque."""
+    """Return the names of the axes that have an input."""
     return tuple(axis.name for axis in model.axes if axis.driven)
 
 
 def input_matrix(model: Model) -> Array:
-    """Return the matrix B from k inputs to generalised forces, (n, k).
+    """Return the matrix B (n, k) from k inputs to generalised forces.
 
-    An input acts on the motor's coordinate of an elastic joint; amplitudes with a root slope also
-    turn the hub and have entries in B.
+    An input acts on the motor's coordinate of an elastic joint. If the hub rotates with the slope
+    at a link's root, B also has entries in the rows of the link's amplitudes.
     """
     driven = [axis for axis in model.axes if axis.driven]
     columns = []
@@ -299,8 +307,8 @@ def elastic_force(
 ) -> Expr:
     """Compute the gradient (n,) of the elastic energy of links, joints, contacts and springs.
 
-    ``elastic_forces`` maps link names to elastic forces already computed; with ``ends`` false,
-    contacts of the arm's tip are omitted.
+    ``elastic_forces`` maps link names to gradients (k,) that are already computed. With ``ends``
+    false, contacts of the arm's tip are omitted.
     """
     result = _own_elastic_force(model, q, elastic_forces or {})
     for point_force in point_forces(model, q, ends=ends):
@@ -333,7 +341,7 @@ def _own_elastic_force(model: Model, q: Expr, elastic_forces: Mapping[str, Expr]
 
 
 def potential_energy(model: Model, q: Expr) -> tuple[Expr, Expr]:
-    """Compute elastic and gravitational energy [J]."""
+    """Compute elastic energy and gravitational energy [J] of the arm at coordinates q."""
     elastic = _joint_energy(model, q) + point_energy(model, q)
     weight = type(q)(0)
     still = type(q).zeros(model.size, 1)
@@ -365,7 +373,9 @@ def potential_energy(model: Model, q: Expr) -> tuple[Expr, Expr]:
 def dissipative_force(
     model: Model, q: Expr, v: Expr, *, coulomb: bool = True, ends: bool = True
 ) -> Expr:
-    """Compute the generalised force (n,) of damping and friction; times v it is the power lost.
+    """Compute the generalised force (n,) that damping and friction oppose to the rates v.
+
+    The scalar product of this force with v is the dissipated power [W].
 
     With ``ends`` false, contacts of the arm's tip are omitted.
     """
@@ -391,7 +401,7 @@ def dissipative_force(
 
 
 def wrench_list(model: Model) -> list[Wrench]:
-    """Return the wrenches of the arm in the order of `ArmPoints.wrenches`."""
+    """Return the wrenches of the arm: first those on the base, then those on each link."""
     base = model.arm.base
     of_base = base.wrenches if isinstance(base, FreeBase) else ()
     return [*of_base, *(wrench for part in model.links for wrench in part.link.wrenches)]
@@ -432,7 +442,7 @@ def wrench_loads(
 ) -> list[Load]:
     """Return the wrenches in world axes, scaled by their factors.
 
-    A load is a link's index, a point, a force and a torque.
+    Each load is a tuple: index of the link, point of application, force and torque.
     """
     result = []
     listed = zip(wrench_list(model), model.points.wrenches, strict=True)
@@ -451,7 +461,7 @@ def outer_loads(
 ) -> list[Load]:
     """Return the external loads in world axes: wrenches, contacts and point springs.
 
-    A load is a link's index, a point, a force and a torque.
+    Each load is a tuple: index of the link, point of application, force and torque.
     """
     return wrench_loads(model, q, placed, factors) + [
         (

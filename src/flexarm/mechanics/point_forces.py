@@ -1,6 +1,6 @@
-"""Forces at points of an arm: contacts with planes, spheres and boxes, and springs.
+"""Forces of contacts with planes, spheres and boxes, and of springs between points of an arm.
 
-Normal forces follow Hunt & Crossley 1975, friction a smoothed Coulomb law.
+Normal forces of contacts follow Hunt & Crossley 1975, contact friction a smoothed Coulomb law.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from flexarm.spatial import Expr, constant, rotation_from_angles
 
 @dataclass(frozen=True)
 class Attached:
-    """Point attached to a link, the base or the world, with its Jacobian in world axes."""
+    """Point fixed to a link, the base or the world, with its Jacobian, in world axes."""
 
     # position, rotation: position of the point (3,) and attitude of its carrier (3, 3).
     position: Expr
@@ -40,7 +40,7 @@ class Attached:
     angular: Expr
 
     def velocity(self, v: Expr) -> tuple[Expr, Expr]:
-        """Compute velocity [m/s] and angular velocity [rad/s] at rates v, (3,) each."""
+        """Compute the point's velocity [m/s] and angular velocity [rad/s] at rates v, (3,) each."""
         speed, spin = self.linear @ v, self.angular @ v
         return (speed if self.lever is None else speed + ca.cross(spin, self.lever)), spin
 
@@ -54,7 +54,7 @@ class Attached:
 def place(
     model: Model, q: Expr, placed: tuple[LinkFrames, ...], point: ArmPoint
 ) -> tuple[Expr, Expr, Expr | None]:
-    """Return the position and attitude of a point of an arm in world axes.
+    """Return position and attitude of a point fixed to an arm, in world axes.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def place(
 
 
 def attach(model: Model, q: Expr, placed: tuple[LinkFrames, ...], point: ArmPoint) -> Attached:
-    """Compute position, attitude and Jacobian of a point in world axes."""
+    """Compute position, attitude and Jacobian of a point fixed to an arm, in world axes."""
     turned, position, lever = place(model, q, placed, point)
     if point.link == -2:
         none = type(q)(3, model.size)
@@ -98,7 +98,7 @@ def attach(model: Model, q: Expr, placed: tuple[LinkFrames, ...], point: ArmPoin
 
 @dataclass(frozen=True)
 class Touch:
-    """Contact of a point with an obstacle in a given state; forces are 0 without penetration."""
+    """Contact of a ball around a point of the arm with an obstacle, at given coordinates."""
 
     # contact, attached: contact in the model file, and the arm's point in contact.
     contact: Contact
@@ -108,12 +108,12 @@ class Touch:
 
     @property
     def elastic(self) -> Expr:
-        """Elastic part of the contact's normal force [N]."""
+        """Elastic part of the contact's normal force [N]; 0 without penetration."""
         return self.contact.stiffness * _power(self.depth, self.contact.exponent)
 
     @property
     def energy(self) -> Expr:
-        """Elastic energy stored in the contact [J]."""
+        """Elastic energy stored in the contact [J]; 0 without penetration."""
         exponent = self.contact.exponent
         return self.contact.stiffness * _power(self.depth, exponent + 1) / (exponent + 1)
 
@@ -138,12 +138,12 @@ class Touch:
 
     @property
     def lever(self) -> Expr:
-        """Vector from the point to the contact on the surface of the ball around it [m], (3,)."""
+        """Vector (3,) [m] from the ball's centre to the point of contact on its surface."""
         return -self.contact.radius * self.normal
 
 
 def touches(model: Model, q: Expr, placed: tuple[LinkFrames, ...]) -> list[Touch]:
-    """Compute point, depth and normal of all contacts of an arm at coordinates q."""
+    """Compute the points, penetrations and normals of all contacts of an arm at coordinates q."""
     touching = []
     for contact, point in zip(model.arm.contacts, model.points.contacts, strict=True):
         attached = attach(model, q, placed, point)
@@ -153,9 +153,9 @@ def touches(model: Model, q: Expr, placed: tuple[LinkFrames, ...]) -> list[Touch
 
 
 def distance_from(obstacle: Obstacle, point: Expr) -> tuple[Expr, Expr]:
-    """Compute the distance [m] of a point from an obstacle's surface, and the outward normal (3,).
+    """Compute a point's distance [m] from an obstacle's surface, and the outward normal (3,).
 
-    The distance is negative inside the obstacle.
+    The distance of a point inside the obstacle is negative.
     """
     if isinstance(obstacle, Plane):
         normal = constant(np.array(obstacle.normal))
@@ -170,10 +170,10 @@ def distance_from(obstacle: Obstacle, point: Expr) -> tuple[Expr, Expr]:
 
 
 def _distance_from_box(box: Box, out: Expr) -> tuple[Expr, Expr]:
-    """Return the signed distance [m] of a point from a box's surface, and the outward normal (3,).
+    """Return a point's signed distance [m] from a box's surface, and the outward normal (3,).
 
-    The closest point is on a face, edge or corner for a point outside, on the nearest face for a
-    point inside.
+    The point's position ``out`` is in axes of the box, from its centre. The nearest point of the
+    surface is on a face, edge or corner if the point is outside, and on a face if it is inside.
     """
     turned = constant(rotation_from_angles(box.rotation))
     local = turned.T @ out
@@ -188,7 +188,10 @@ def _distance_from_box(box: Box, out: Expr) -> tuple[Expr, Expr]:
 
 
 def _first_of(values: Expr, largest: Expr) -> tuple[Expr, Expr, Expr]:
-    """Return three indicators: 1 for the first of the values that is largest, else 0."""
+    """Return three indicators: 1 for the first of three values that is at least ``largest``.
+
+    The other two indicators are 0.
+    """
     x = values[0] >= largest
     y = ca.logic_and(ca.logic_not(x), values[1] >= largest)
     return x, y, ca.logic_not(ca.logic_or(x, y))
@@ -219,7 +222,7 @@ class PointForce:
 def point_forces(
     model: Model, q: Expr, v: Expr | None = None, *, friction: bool = True, ends: bool = True
 ) -> list[PointForce]:
-    """Compute the forces of contacts and point springs; without v, elastic forces only.
+    """Compute the forces of all contacts and point springs; without v, elastic forces only.
 
     With ``ends`` false, contacts of the arm's tip are omitted.
     """
@@ -259,7 +262,7 @@ def _contact_forces(model: Model, q: Expr, v: Expr | None, friction: bool) -> li
 
 @dataclass(frozen=True)
 class Line:
-    """Spring between two points in a given state: its ends, direction (3,) and length [m]."""
+    """Spring between two points at given coordinates: ends, unit direction (3,) and length [m]."""
 
     spring: PointSpring
     ends: tuple[Attached, Attached]
@@ -278,7 +281,7 @@ class Line:
 
 
 def lines(model: Model, q: Expr) -> list[Line]:
-    """Compute the ends, direction and length of all point springs at coordinates q."""
+    """Compute ends, direction and length of all point springs at coordinates q."""
     placed, lines_of_springs = frames(model, q), []
     for spring, (a, b) in zip(model.arm.springs, model.points.springs, strict=True):
         first, second = attach(model, q, placed, a), attach(model, q, placed, b)

@@ -1,7 +1,7 @@
 """Poses and motion of link sections in the root frame L, and inertia terms of links.
 
-Every coordinate that deforms a link, including the exposed length of a sliding link, has a Jacobian
-column. Recursions can therefore treat all links in the same way.
+Every coordinate that deforms a link, including the exposed length of a sliding link, has a column
+in the Jacobians of sections. Recursions can therefore treat all links alike.
 """
 
 from collections.abc import Iterable
@@ -28,7 +28,10 @@ class Local:
 
 
 def own_values(part: LinkModel, q: Expr) -> Expr:
-    """Return a link's k own coordinates from q, or their rates from v, (k,)."""
+    """Return the k coordinates of a link from all coordinates q of the arm, (k,).
+
+    If q contains all rates, the result contains the rates of the link's coordinates.
+    """
     return picked(q, part.own)
 
 
@@ -46,13 +49,13 @@ def selection(indices: tuple[int, ...], n: int) -> Expr:
 
 
 def rigid_section(q: Expr, x: float, k: int) -> Local:
-    """Return the section at x [m] of a link that does not deform by its k link coordinates."""
+    """Return pose and Jacobian of a section at x [m] that its link's k coordinates do not move."""
     none = type(q)(3, k)
     return Local(type(q)(constant(np.array([x, 0.0, 0.0]))), type(q).eye(3), none, none)
 
 
 def beyond(tip: Local, along: float) -> Local:
-    """Return a section of the rigid tip piece, at a distance [m] beyond the flexible tip."""
+    """Return a section of the rigid piece beyond the flexible tip, at a distance [m] from it."""
     arm = tip.rotation @ constant(np.array([along, 0.0, 0.0]))
     linear = tip.linear - ca.skew(arm) @ tip.angular
     return Local(tip.position + arm, tip.rotation, linear, tip.angular)
@@ -81,17 +84,19 @@ def second_rates(quadratic: Iterable[Array], rates: Expr) -> Expr:
 def turned_section(
     angle: Expr, rate: Expr, bias: Expr, tangent: bool, first_order: bool
 ) -> tuple[Expr, Expr, Expr, Expr]:
-    """Compute a section's rotation from first-order angles, their rates and second rates.
+    """Compute a section's rotation from first-order angles, their rates and accelerations.
 
     With ``tangent``, as in the series theory, the section's x axis is tangent to the deformed axis
-    to third order: the Cayley vector is ``theta (1 + (theta_y^2 + theta_z^2)/4)``.
+    up to third order in the angles theta: the Cayley vector is ``theta (1 + (theta_y^2 +
+    theta_z^2)/4)``.
 
     Returns
     -------
     rotation, per
         Rotation, and angular velocity per rate of the angles, (3, 3) each.
     spin, spin_bias
-        Angular velocity and its rate of change, (3,) each, for an exact rotation.
+        Angular velocity and angular acceleration, (3,) each; with ``first_order`` too, they are
+        those of the exact rotation.
     """
     vector, growth = angle, type(angle).eye(3)
     if tangent:
@@ -114,7 +119,10 @@ def turned_section(
 
 @dataclass(frozen=True)
 class Terms:
-    """Inertia of a link about L and its velocity-dependent forces, with k link coordinates."""
+    """Inertia of a link about its root L, and velocity-dependent forces on it.
+
+    The link has k coordinates, each with a column of momenta.
+    """
 
     # mass, first, second: mass [kg], first moment (3,), inertia matrix (3, 3).
     mass: Scalar
@@ -134,7 +142,7 @@ class Terms:
 
 @dataclass(frozen=True)
 class SectionMotion:
-    """Motion of a section relative to the link frame L: pose, Jacobian, velocity, bias."""
+    """Motion of a section relative to frame L: pose, Jacobian, velocity, acceleration bias."""
 
     local: Local  # pose and Jacobian of the section
     # spin, speed: relative angular velocity and velocity, in L, (3,) each.
@@ -147,14 +155,18 @@ class SectionMotion:
 
 
 def still_motion() -> SectionMotion:
-    """Return the motion of a section at the root of a link without coordinates."""
+    """Return the motion of the root section of a link without coordinates: zero velocity."""
     none = ca.SX(3, 1)
     local = Local(none, ca.SX.eye(3), ca.SX(3, 0), ca.SX(3, 0))
     return SectionMotion(local, none, none, none, none)
 
 
 def rigid_terms(body: Inertia, omega: Expr, k: int) -> Terms:
-    """Return the inertia terms of a rigid body fixed in L, independent of k link coordinates."""
+    """Return the inertia terms of a rigid body fixed in the root frame of a link.
+
+    The link has k coordinates, which do not move the body; omega is the angular velocity of L,
+    (3,).
+    """
     first, second = constant(body.first), constant(body.second)
     zero = type(omega).zeros
     return Terms(
@@ -171,20 +183,23 @@ def rigid_terms(body: Inertia, omega: Expr, k: int) -> Terms:
 
 
 def no_terms(rates: Expr) -> Terms:
-    """Return zero inertia terms for k link coordinates with rates (k,)."""
+    """Return inertia terms that are all zero, for k link coordinates with rates (k,)."""
     new, k = type(rates), rates.shape[0]
     return turning_terms(new(3, 3), new(3, k), new(k, k), new(3, 1), new(k, 1))
 
 
 def turning_terms(second: Expr, angular: Expr, modal: Expr, torque: Expr, effort: Expr) -> Terms:
-    """Return inertia terms with rotary inertia only: zero mass and linear momentum."""
+    """Return inertia terms that contain only rotary inertia: mass and linear momentum are zero."""
     new = type(effort)
     none = new(*angular.shape)
     return Terms(0.0, new(3, 1), second, angular, none, modal, torque, new(3, 1), effort)
 
 
 def attach(terms: Terms, body: Inertia, motion: SectionMotion, omega: Expr) -> Terms:
-    """Return a link's inertia terms with a rigid body added that is fixed in a section."""
+    """Return a link's inertia terms plus those of a rigid body fixed in a section.
+
+    ``motion`` is the section's motion relative to L, and omega the angular velocity of L, (3,).
+    """
     local = motion.local
     R, p, N, A = local.rotation, local.position, local.linear, local.angular
     spin = omega + motion.spin
@@ -214,7 +229,7 @@ def attach(terms: Terms, body: Inertia, motion: SectionMotion, omega: Expr) -> T
 
 
 def widened(terms: Terms, count: int) -> Terms:
-    """Return a link's inertia terms with zeros added for coordinates that do not move the link."""
+    """Return inertia terms with zeros for ``count`` more coordinates that do not move the link."""
     columns, new = type(terms.effort)(3, count), type(terms.effort)
     return replace(
         terms,
@@ -228,7 +243,9 @@ def widened(terms: Terms, count: int) -> Terms:
 def with_rotor(
     terms: Terms, rotor: Rotor, motion: SectionMotion, speed: Expr, omega: Expr
 ) -> Terms:
-    """Return a link's inertia terms with a rotor on a section added, whose angle comes last.
+    """Return a link's inertia terms plus those of a rotor on a section.
+
+    The angle of the rotor becomes the last coordinate.
 
     Parameters
     ----------
@@ -262,17 +279,17 @@ def with_rotor(
 
 
 def add(a: Terms, b: Terms) -> Terms:
-    """Return the sum of the inertia terms of two parts of a link."""
+    """Return the sum of the inertia terms of two bodies of one link."""
     return Terms(*(x + y for x, y in zip(vars(a).values(), vars(b).values(), strict=True)))
 
 
 def scaled(a: Terms, factor: Expr) -> Terms:
-    """Return the inertia terms of a link multiplied by a factor."""
+    """Return inertia terms multiplied by a factor."""
     return Terms(*(factor * x for x in vars(a).values()))
 
 
 def axial(moment: Expr) -> Expr:
-    """Compute ``int a x b`` (3,) from ``int a b^T`` (3, 3)."""
+    """Compute the integral ``int a x b`` (3,) of a cross product from ``int a b^T`` (3, 3)."""
     return ca.vertcat(
         moment[1, 2] - moment[2, 1], moment[2, 0] - moment[0, 2], moment[0, 1] - moment[1, 0]
     )

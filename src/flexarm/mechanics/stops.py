@@ -10,13 +10,13 @@ from flexarm.spatial import Expr, Scalar
 
 
 def stop_energy(axis: Axis, place: Expr) -> Scalar:
-    """Return the elastic energy [J] of a joint's stops at the hub coordinate ``place``."""
+    """Return the elastic energy [J] of a joint's stops at the hub's position ``place``."""
     stops = axis.acts.stops
     return sum(stops.stiffness * deep**2 / 2 for deep, _ in _ends(axis, place)) if stops else 0.0
 
 
 def stop_loss(axis: Axis, place: Expr, rate: Expr) -> Scalar:
-    """Return the dissipative force of a joint's stops at the hub coordinate ``place``.
+    """Return the dissipative force or torque of a joint's stops at a hub position and rate.
 
     Notes
     -----
@@ -39,9 +39,9 @@ def crossley(restitution: float) -> float:
 
     Notes
     -----
-    With ``m v dv/dx = -k x^n (1 + c v)`` the integral of ``v/(1 + c v)`` is the same
-    during compression as during restitution: ``z - ln(1 + z) = -e z - ln(1 - e z)`` with z = c v
-    and restitution e.
+    From ``m v dv/dx = -k x^n (1 + c v)``, the integral of ``v/(1 + c v)`` over v is the same during
+    compression as during restitution. With the impact speed v, this means ``z - ln(1 + z) = -e z -
+    ln(1 - e z)``, where z = c v and e is the coefficient of restitution.
     """
     if restitution == 1:
         return 0.0
@@ -56,7 +56,7 @@ def crossley(restitution: float) -> float:
 
 
 def _ends(axis: Axis, place: Expr) -> Iterator[tuple[Expr, float]]:
-    """Yield penetration depth and direction of each stop: 1 for the upper, -1 for the lower."""
+    """Yield the penetration of each stop and its direction: 1 for the upper, -1 for the lower."""
     limits = axis.acts.limits
     if limits is not None and limits.upper is not None:
         yield ca.fmax(0, place - limits.upper), 1.0

@@ -1,4 +1,4 @@
-"""Detection of motions without inertia, for which the mass matrix is singular."""
+"""Search for motions without inertia, for which the mass matrix is singular."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ def total_mass(model: Model) -> float:
 
 @dataclass(frozen=True)
 class Weightless:
-    """A motion without inertia: the model-file entry concerned, a description and a remedy."""
+    """Motion of the arm without inertia: entry of the model file, description and remedy."""
 
     place: str
     message: str
@@ -31,7 +31,7 @@ class Weightless:
 def weightless(
     model: Model, mass: Array, names: Sequence[str] | None = None, *, when: str = "at the start"
 ) -> Weightless | None:
-    """Return a motion without inertia, or None if the mass matrix is regular.
+    """Return a motion of the arm without inertia, or None if the mass matrix is regular.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def weightless(
         Mass matrix (k, k) of the coordinates ``names``; if ``names`` is None, the whole mass matrix
         (n, n), from which prescribed coordinates are removed.
     names
-        Names of the coordinates that move.
+        Names of the k coordinates.
     when
         Time of the state, as text for the message.
     """
@@ -72,7 +72,7 @@ def weightless(
 def require_inertia(
     model: Model, mass: Array, names: Sequence[str] | None = None, *, when: str = "at the start"
 ) -> None:
-    """Raise an error if a motion of the arm has no inertia, see `weightless`.
+    """Raise an error if a motion of the arm has no inertia.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def require_inertia(
 
 
 def place_of(model: Model, coordinate: str) -> str:
-    """Return the entry of the model file, such as ``links[1]``, that defines a coordinate."""
+    """Return the entry of the model file that defines a coordinate, such as ``links[1]``."""
     index = model.names.index(coordinate)
     for part in model.links:
         own = [k for axis in part.axes for k in (axis.motor, axis.index)]
@@ -95,7 +95,7 @@ def place_of(model: Model, coordinate: str) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names joined by commas, at most six of them."""
+    """Return at most six names joined by commas, and the number of the others."""
     more = f" and {len(names) - NAMED_COORDINATES} more" if len(names) > NAMED_COORDINATES else ""
     return ", ".join(names[:NAMED_COORDINATES]) + more
 
@@ -103,8 +103,8 @@ def listed(names: Sequence[str]) -> str:
 def _rounding(model: Model, names: Sequence[str]) -> Array:
     """Return a bound on the rounding error of the inertia [kg m^2] about each joint axis, (k,).
 
-    Upper bounds of mass, first and second moments of everything a joint carries are accumulated
-    inwards, from the links that carry no other link.
+    Upper bounds of mass, first and second moments of all bodies that a joint carries are added up
+    link by link, from the tips to the base.
     """
     roundings: dict[str, float] = {}
     # Moments outboard of each link; the last row is of the base.
@@ -121,7 +121,11 @@ def _rounding(model: Model, names: Sequence[str]) -> Array:
 
 
 def _carried(moments: Array, body: Inertia, distance: float) -> Array:
-    """Return bounds on mass, first and second moment after adding a body, about a farther point."""
+    """Return bounds on mass, first and second moment of bodies plus one more, (3,).
+
+    ``moments`` are the bounds without the body; the result is about a point farther by
+    ``distance``.
+    """
     turned = np.trace(body.second)
     own = np.array([body.mass, np.sqrt(body.mass * turned), turned])
     zeroth, first, second = moments + own

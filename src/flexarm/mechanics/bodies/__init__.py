@@ -1,4 +1,4 @@
-"""Bodies of links, one file each: kinematics, inertia and elasticity."""
+"""Classes of link bodies, one per file: kinematics, inertia and elastic energy of a link."""
 
 from flexarm.mechanics.bodies.base import LinkBody
 from flexarm.mechanics.bodies.exact.body import Exact
@@ -15,7 +15,10 @@ BODIES: dict[str, type[LinkBody]] = {
 
 
 def body_of(model: Model, part: LinkModel, *, combined: bool = False) -> LinkBody:
-    """Return the body of a link; ``combined`` permits the coordinates of `LinkBody.basis`."""
+    """Return the body of a link.
+
+    With ``combined``, Jacobian columns may refer to the combined coordinates of `LinkBody.basis`.
+    """
     return BODIES[part.body.kind](model, part, combined)
 
 

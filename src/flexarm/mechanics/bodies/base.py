@@ -1,4 +1,4 @@
-"""Interface of bodies of links: kinematics of sections, inertia and elasticity."""
+"""Interface of link bodies: kinematics of sections, inertia and elastic energy of a link."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -40,10 +40,9 @@ from flexarm.spatial import Array, Expr, constant
 
 @dataclass(frozen=True)
 class LinkBody(ABC):
-    """Span of a link between its root L and its flexible tip T, with the rigid bodies fixed in L.
+    """Body of a link: a span from root frame L to flexible tip T, and rigid bodies fixed in L.
 
-    A final class implements the abstract methods; algorithms do not depend on the class of a body.
-    Every coordinate that deforms the link has a Jacobian column, in the order of ``part.own``.
+    Jacobians of a section have one column per link coordinate, in the order of ``part.own``.
     """
 
     # model, part: model of the arm, and model of the link.
@@ -53,36 +52,41 @@ class LinkBody(ABC):
 
     @property
     def basis(self) -> Expr | None:
-        """Matrix (k, k) that maps combinations of link coordinates to the link coordinates.
+        """Matrix (k, k) from combined coordinates to the k link coordinates; None if not combined.
 
-        None if the columns of Jacobians refer to the link coordinates themselves.
+        With a matrix B, the link coordinates are B times the combined coordinates, and Jacobians
+        have one column per combined coordinate.
         """
         return None
 
     def amplitudes(self, q: Expr) -> Expr:
-        """Return the amplitudes from q, (m,)."""
+        """Return the link's m amplitudes from all coordinates q of the arm, (m,)."""
         return q[self.part.modes.start : self.part.modes.stop]
 
     def amounts(self, q: Expr, v: Expr) -> Amounts:
-        """Return the variables on which the section angles depend linearly, with their rates."""
+        """Return the variables on which section angles depend linearly, with rates, at q and v."""
         return self.part.body.amounts(own_values(self.part, q), own_values(self.part, v))
 
     def tip(self, q: Expr) -> Local:
-        """Compute the flexible tip's pose and Jacobian in the root frame."""
+        """Compute pose and Jacobian of the flexible tip T in the root frame L, at coordinates q."""
         return self.tip_motion(q, 0 * q).local
 
     @abstractmethod
     def section(self, q: Expr, x: float) -> Local:
-        """Compute a section's pose in the root frame, at x [m] < length along the axis."""
+        """Compute pose and Jacobian of the section at x [m] < length, in the root frame L."""
 
     def within(self, q: Expr, x: float) -> Local:
-        """Compute the pose of a section that carries a link; the piece before the span is rigid."""
+        """Compute pose and Jacobian, in the root frame L, of a section that carries another link.
+
+        At a distance x [m] <= 0 from the root, the section is on the rigid piece before the span.
+        """
         return self.section(q, x) if x > 0 else rigid_section(q, x, len(self.part.own))
 
     def motion_within(self, q: Expr, v: Expr, x: float) -> SectionMotion:
-        """Compute the motion of a section that carries a link, at x [m] from the root.
+        """Compute the motion of a section that carries another link, at x [m] from the root.
 
-        The bias accelerations are the derivatives of the section's velocity along the rates v.
+        The section's bias accelerations are its accelerations when all coordinates have the
+        constant rates v.
         """
         own, rates = (ca.SX.sym(name, len(self.part.own)) for name in ("own", "rates"))
         there = ca.SX(q)
@@ -99,80 +103,93 @@ class LinkBody(ABC):
         return SectionMotion(Local(*found[:4]), speeds[:3], speeds[3:], biases[:3], biases[3:])
 
     def at_fraction(self, q: Expr, fraction: float) -> Local:
-        """Compute a section's pose in the root frame, at a fraction of the (exposed) span."""
+        """Compute a section's pose and Jacobian in the root frame, at a fraction of the span.
+
+        For a sliding link, the span is its exposed part.
+        """
         return self.section(q, fraction * self.part.length)
 
     @abstractmethod
     def tip_motion(self, q: Expr, v: Expr) -> SectionMotion:
-        """Compute the pose, velocity and acceleration bias of the tip relative to the root."""
+        """Compute pose, velocity and acceleration bias of the tip T relative to the root L."""
 
     @abstractmethod
     def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
-        """Compute inertia and velocity-dependent forces, without bodies at the tip.
+        """Compute the link's inertia and velocity-dependent forces, without bodies at the tip.
 
         Parameters
         ----------
         q, v
-            All coordinates and rates, (n,) each.
+            All coordinates and rates of the arm, (n,) each.
         omega
-            Angular velocity of L, in L, (3,).
+            Angular velocity of the root frame L, in the axes of L, (3,) [rad/s].
         """
 
     def points(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
-        """Return the span's mass points at link coordinates and rates, (k,); none if rigid."""
+        """Return the mass points of the span; an empty list for a rigid body.
+
+        ``own`` and ``rates`` are the link coordinates and their rates, (k,) each.
+        """
         return []
 
     def turning(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
-        """Compute the span's inertia terms that do not come from translation of mass points.
+        """Compute the span's inertia terms that do not come from the translation of mass points.
 
-        They come from the rotary inertia of sections, and from material that passes the mouth of a
-        hub.
+        These inertia terms come from the rotary inertia of sections, and from material that passes
+        the mouth of a sliding link's hub.
         """
         return no_terms(rates)
 
     @property
     def points_per_element(self) -> int:
-        """Number of Gauss points per element that integrate the element's inertia exactly."""
+        """Number of Gauss points that integrate the inertia of a finite element exactly."""
         return STIFFENED if self.model.stiffening else CUBIC
 
     def elements(self, own: Expr, count: int) -> list[ElementSection]:
-        """Return the mass points of the span's elements, ``count`` per element; none if rigid."""
+        """Return the mass points of the span's finite elements, ``count`` points per element.
+
+        A rigid body returns an empty list.
+        """
         return []
 
     def turning_material(self, own: Expr) -> Terms:
-        """Compute the inertia, at rest, of the section-fixed vectors that `points` includes.
+        """Compute the inertia terms of masses that represent the sections' rotary inertia.
 
-        Masses at the ends of these vectors represent rotary inertia; they are unaffected by
-        translation.
+        These masses are at the ends of unit vectors fixed in the sections; translation does not
+        move them. All rates are zero.
         """
         return no_terms(own)
 
     def cayley_angles(self, q: Expr) -> Expr:
         """Return the first-order angles (3,) from which the tip's Cayley rotation is computed.
 
-        The angles are 0 for a rigid body and for an exact beam, whose tip rotation is no Cayley
-        rotation.
+        The angles are 0 for a rigid body and for an exact beam, which do not use a Cayley rotation.
         """
         return ca.SX(3, 1)
 
     def straight_tip(self, q: Array) -> tuple[Array, Array]:
-        """Return displacement and rotation of the undeformed tip per amplitude, (3, m) each."""
+        """Return displacement [m] and rotation of the undeformed tip per amplitude, (3, m) each."""
         straight = self.part.body.straight(self.part.span_length(q))
         return straight.tip_shape, straight.tip_angle
 
     def turned(self, angle: Expr, rate: Expr, bias: Expr) -> tuple[Expr, Expr, Expr, Expr]:
-        """Return a section's rotation and motion by first-order angles; see `turned_section`."""
+        """Return a section's rotation matrix, angular velocity and angular acceleration bias.
+
+        The rotation is given by first-order angles, their rates and their bias, (3,) each, as in
+        `turned_section`, which also returns the angular velocity per rate of the angles, (3, 3).
+        """
         first_order = self.model.tip_rotation == "first-order"
         return turned_section(angle, rate, bias, self.model.stiffening, first_order)
 
     def angled(
         self, moved: tuple[Expr, Expr, Expr], angles: tuple[Expr, Expr, Expr], rates: Expr
     ) -> SectionMotion:
-        """Return the motion of a section that is rotated by first-order angles.
+        """Return pose, velocity and acceleration bias of a section that first-order angles rotate.
 
-        ``moved`` is the position (3,), its Jacobian by link coordinates (3, k), and its second time
-        derivative at zero accelerations (3,); ``angles`` are the same for the section angles. Rates
-        of the link coordinates have shape (k,).
+        ``moved`` is the section's position (3,), the Jacobian of the position by the link
+        coordinates (3, k), and the acceleration at constant rates (3,). ``angles`` are the section
+        angles, with their Jacobian and their second time derivatives at constant rates. ``rates``
+        are the rates of the link coordinates, (k,).
         """
         (place, linear, bias), (angle, by, gained) = moved, angles
         rotation, per, spin, spin_bias = self.turned(angle, by @ rates, gained)
@@ -189,8 +206,9 @@ class LinkBody(ABC):
     ) -> SectionMotion:
         """Return the motion of a section from tabulated displacement and rotation per amplitude.
 
-        ``start`` is the undeformed position. Displacement and first-order rotation have shape
-        (3, m) per amplitude, and (3, m, m) per product of two amplitudes.
+        ``start`` is the section's undeformed position, (3,) [m]. ``linear`` contains displacement
+        and first-order rotation per amplitude, (3, m) each. ``quadratic`` contains displacement and
+        first-order rotation per product of two amplitudes, (3, m, m) each.
         """
         moved, turned = (
             (*quadratic_section(d, once, twice), second_rates(twice, rates))
@@ -199,18 +217,19 @@ class LinkBody(ABC):
         return self.angled((constant(start) + moved[0], *moved[1:]), turned, rates)
 
     def strain_energy(self, e: Amounts) -> list[Expr]:
-        """Compute the elastic energy [J] beyond linear theory, as a list of terms.
+        """Compute the terms of the elastic energy [J] that linear theory does not contain.
 
-        The k-th term scales with the power k - 1 of the exposed length of a sliding link.
+        For a sliding link, the k-th term of the list is proportional to the power k - 1 of the
+        exposed length.
         """
         return []
 
     def strain_effort(self, e: Amounts) -> Expr:
-        """Compute the gradient (K,) of `strain_energy` in the variables of section angles."""
+        """Compute the gradient (K,) of `strain_energy` by the K variables of the section angles."""
         return type(e.value)(*e.value.shape)
 
     def energy(self, q: Expr) -> Expr:
-        """Compute the elastic energy [J] of the body."""
+        """Compute the elastic energy [J] of the body at coordinates q."""
         e = self.amounts(q, 0 * q)
         stiffness, *more = (matrix for matrix, _ in self.part.body.stiffness_at(e.length))
         energy: Expr = ca.dot(e.value, sum(more, stiffness) @ e.value) / 2
@@ -218,16 +237,21 @@ class LinkBody(ABC):
         return energy + given_energy(self.part, self.part.body.names, self.amplitudes(q))
 
     def effort(self, q: Expr) -> Expr:
-        """Compute the gradient (k,) of the elastic energy in the link coordinates.
+        """Compute the gradient (k,) of the elastic energy by the k link coordinates.
 
-        Theodore & Ghosal 1995, equations 26 to 31, omit the force on the joint of a sliding link
-        that is due to the change of stiffness with length (erratum). It is included here.
+        The stiffness of a sliding link changes with its length, which causes a force on the link's
+        joint. Theodore & Ghosal 1995, equations 26 to 31, omit this force (erratum); here it is
+        included.
         """
         e = self.amounts(q, 0 * q)
         return self.chained(e, self.strain_effort(e)) + self.given_effort(q)
 
     def chained(self, e: Amounts, strained: Expr) -> Expr:
-        """Return the gradient (k,) of linear energy plus one with gradient ``strained``, (K,)."""
+        """Return the gradient of the elastic energy by the k link coordinates, (k,).
+
+        The energy is that of linear theory plus `strain_energy`, whose gradient by the K variables
+        of the section angles is ``strained``, (K,).
+        """
         stiffness = self.part.body.stiffness_at(e.length)
         first, *rest = linear = [matrix @ e.value for matrix, _ in stiffness]
         if e.columns is None:
@@ -240,7 +264,10 @@ class LinkBody(ABC):
         return effort
 
     def given_effort(self, q: Expr) -> Expr:
-        """Compute the gradient (k,) of the elastic energy terms in the model file."""
+        """Compute the gradient (k,) of the elastic energy that the model file adds to the link.
+
+        Such energies are power products of amplitudes and force tables.
+        """
         link, own = self.part.link, own_values(self.part, q)
         if not (link.elastic_energy or link.elastic_force):
             return type(q)(*own.shape)
@@ -248,11 +275,14 @@ class LinkBody(ABC):
         return ca.gradient(given_energy(self.part, names, own[own.shape[0] - len(names) :]), own)
 
     def damping(self, q: Expr) -> Expr | None:
-        """Return the damping matrix of the amplitudes, (m, m), or None."""
+        """Return the damping matrix of the link's amplitudes, (m, m); None without damping."""
         return self.part.body.damping_at(own_values(self.part, q))
 
     def deformed(self, q: Array) -> Deformed | None:
-        """Return a beam's shapes and amplitudes at q, (T, n); None for other bodies."""
+        """Return the shape functions and amplitudes of a beam at T states q, (T, n).
+
+        Bodies other than beams return None.
+        """
         return None
 
     def along(self, q: Array, stations: Array) -> Along:
@@ -265,16 +295,19 @@ class LinkBody(ABC):
         return link.along(stations, stiffening=self.model.stiffening, extra=quadratic)
 
     def tip_angles(self, q: Array) -> Array:
-        """Return the tip's slope relative to the root axis, (T,), at coordinates q, (T, n)."""
+        """Return the angle [rad] between tip tangent and root axis, (T,), at T states q, (T, n)."""
         slope = self.along(q, np.ones(1)).slope[:, 0]
         return np.asarray(np.hypot(slope[:, 1], slope[:, 2]))
 
     def largest_strain(self, q: Array) -> Array:
-        """Return the largest strain from the body's file, (T,), at q, (T, n); NaN without data."""
+        """Return the largest strain that the body's file defines, (T,), at T states q, (T, n).
+
+        Without such data the strain is NaN.
+        """
         return np.full(len(q), np.nan)
 
     def drawn_amplitudes(self, q: Array) -> Array:
-        """Return the amplitudes of the displayed shapes, (T, m), at coordinates q, (T, n)."""
+        """Return the amplitudes of the displayed shapes, (T, m), at T states q, (T, n)."""
         link = self.deformed(q)
         return q[:, self.part.modes] if link is None else link.amplitudes
 
@@ -285,23 +318,27 @@ class LinkBody(ABC):
     def slope_amounts(self, q: Expr) -> tuple[Expr, str]:
         """Return the variables (K,) on which section angles depend linearly, and a unit of length.
 
-        Positions along the span are in this unit: metres, or for a sliding link its exposed length.
+        Positions along the span are measured in this unit: metres, or for a sliding link its
+        exposed length.
         """
         unit = "m" if self.part.body.range is None else "exposed lengths"
         return self.amounts(q, 0 * q).value, unit
 
     def curvature(self, q: Expr, axis: Literal["y", "z"], fraction: float) -> Expr | None:
-        """Return a section's curvature [1/m] per amplitude, (1, m); None without sections."""
+        """Return the curvature [1/m] of a section per amplitude, (1, m); None without sections.
+
+        The section is at a fraction of the (exposed) span; the deflection is along ``axis``.
+        """
         return None
 
     def ratio_damping(self, q: Array, arm: Arm, index: int) -> Array:
-        """Return the damping matrix at q, (m, m), by the damping settings of another arm's link."""
+        """Return the damping matrix at q, (m, m), by the damping of link ``index`` of ``arm``."""
         return np.zeros((0, 0))
 
     def mode_names(self, q: Array, strains: Array) -> list[str]:
-        """Name k modes at q by the direction with the most strain energy, and a number.
+        """Return names of k modes: the direction with most strain energy, and a number.
 
-        ``strains`` are the shares of the amplitudes in the strain energy of each mode, (m, k).
+        ``strains`` are the fractions of each mode's strain energy per amplitude, (m, k).
         """
         shapes = self.shapes_at(q)
         assert shapes is not None
@@ -312,19 +349,19 @@ class LinkBody(ABC):
         return [f"{LABELS[d]}{most[: k + 1].count(d)}" for k, d in enumerate(most)]
 
     def described(self) -> tuple[str, str]:
-        """Return the kind of the body's shape functions, and a one-line description."""
+        """Return the name of the kind of shape functions, and a one-line description."""
         kind = self.part.link.shapes.kind
         return kind, discretisation(kind).summary
 
     def file_report(self) -> list[str]:
-        """Return report lines on the file that the body's data come from; empty without a file."""
+        """Return report lines on the file of the body's data; an empty list without a file."""
         shapes = self.part.link.shapes
         if not isinstance(shapes, Tabulated):
             return []
         return inspect_stations(shapes.side_file, self.part.beam.span)[0].lines()
 
     def directions(self, q: Array) -> list[Direction | None]:
-        """Return the main direction of each amplitude; None for bodies other than beams."""
+        """Return the direction in which each amplitude mainly deforms a beam, else None."""
         span, shapes = self.span_at(q), self.shapes_at(q)
         if span is None or shapes is None:
             return [None] * len(self.part.body.names)
@@ -333,22 +370,25 @@ class LinkBody(ABC):
         return [DIRECTIONS[k] for k in np.argmax(sizes, axis=0)]
 
     def shapes_at(self, q: Array) -> Shapes | None:
-        """Return the shape functions at coordinates q, (n,), or None without shape functions."""
+        """Return the body's shape functions at coordinates q, (n,), or None."""
         return None
 
     def span_at(self, q: Array) -> Span | None:
-        """Return the flexible span, exposed part only of a sliding link; None for other bodies."""
+        """Return the flexible span, for a sliding link its exposed part; None for other bodies."""
         return None
 
 
 def shape_sizes(shapes: Shapes, span: Span) -> Array:
-    """Return the largest absolute value of m shapes along a span, by direction, (directions, m)."""
+    """Return the maxima of m shapes along a span, (4, m), for displacements y, z, x and twist."""
     x = np.linspace(0.0, span.length, SHAPE_STATIONS)
     return np.array([np.abs(shapes.values(d, x)).max(axis=0) for d in DIRECTIONS])
 
 
 def given_energy(part: LinkModel, names: tuple[str, ...], d: Expr) -> Expr:
-    """Return the elastic energy [J] of power products and force tables in the model file."""
+    """Return the elastic energy [J] that the model file adds to a link with amplitudes d, (m,).
+
+    Such energies are power products of amplitudes and force tables.
+    """
     energy = type(d)(0)
     for term in part.link.elastic_energy:
         product = type(d)(term.coefficient)
@@ -363,7 +403,7 @@ def given_energy(part: LinkModel, names: tuple[str, ...], d: Expr) -> Expr:
 def table_spring(
     places: tuple[float, ...], efforts: tuple[float, ...], x: Expr
 ) -> tuple[Expr, Expr]:
-    """Return the energy [J] and force of a tabulated spring, extrapolated with the end slopes."""
+    """Return energy [J] and force of a tabulated spring; the force is extrapolated linearly."""
     slopes = [
         (efforts[k + 1] - efforts[k]) / (places[k + 1] - places[k]) for k in range(len(places) - 1)
     ]

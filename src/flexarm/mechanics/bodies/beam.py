@@ -1,7 +1,7 @@
 """Base class of beams, whose deflection is shapes times amplitudes; beams may slide from a hub.
 
-The coordinate s along a beam of constant length is the distance from the root; for a sliding beam
-it is this distance divided by the exposed length.
+The position s along a beam of constant length is the distance from the root [m]. The position s
+along a sliding beam is this distance divided by the exposed length.
 """
 
 from abc import abstractmethod
@@ -43,7 +43,7 @@ class BeamBody(LinkBody):
 
     @property
     def beam(self) -> BeamData:
-        """Elastic part of the link: shapes, integrals and nodes."""
+        """Shapes, mass integrals and collocation nodes of the elastic part of the link."""
         assert isinstance(self.part.body, BeamData)
         return self.part.body
 
@@ -54,30 +54,31 @@ class BeamBody(LinkBody):
 
     @abstractmethod
     def stations(self, own: Expr, s: Array) -> Iterator[Local]:
-        """Yield the poses of the sections at positions s in the root frame.
+        """Yield poses and Jacobians of the sections at positions s, in the root frame.
 
-        For a sliding link, the root is the mouth of the hub; a section is that of the material
-        currently at s, which moves along the link.
+        For a sliding link, the root frame is at the mouth of the hub, and each Jacobian is that of
+        the material section that is currently at s.
         """
 
     @abstractmethod
     def material(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
-        """Return the mass points of the (exposed) span at link coordinates and rates, (k,).
+        """Return the mass points of the (exposed) span at link coordinates and rates, (k,) each.
 
-        All entries describe the same motion with different mass distributions, which add up.
+        All entries of the list move alike; their mass distributions add up to the mass of the span.
         """
 
     def at_fraction(self, q: Expr, fraction: float) -> Local:
-        """Compute the pose of the section at a fraction of the (exposed) span; 1 is the tip."""
+        """Compute pose and Jacobian of the section at a fraction of the span; 1 is the tip."""
         return self.tip(q) if fraction >= 1 else self._station(q, fraction * self.beam.span.length)
 
     def _station(self, q: Expr, s: float) -> Local:
         return next(self.stations(own_values(self.part, q), np.array([s])))
 
     def section(self, q: Expr, x: float) -> Local:
-        """Compute the pose of the section at x [m] from the root; for x < 0 on a rigid root piece.
+        """Compute pose and Jacobian of the section at x [m] from the root.
 
-        For a sliding link, x is the distance from the inner end of the beam, and q must be numeric.
+        Sections at x < 0 are on the rigid piece before the span. For a sliding link, x is the
+        distance from the inner end of the beam, and q must be numeric.
         """
         part = self.part
         if not self.slides:
@@ -94,15 +95,15 @@ class BeamBody(LinkBody):
         return self._station(q, beyond / exposed)
 
     def points(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
-        """Return the mass points of the (exposed) span and of the straight part in the hub."""
+        """Return the mass points of the (exposed) span, and of the beam's part inside the hub."""
         return [*self.material(own, rates), *self.hidden(own)]
 
     def hidden(self, own: Expr) -> list[MaterialPoints]:
-        """Return the mass points of the part in the hub, if there is one."""
+        """Return the mass points of the beam's part inside the hub; an empty list without a hub."""
         return hidden_points(self.part, own) if self.slides else []
 
     def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
-        """Compute inertia terms of the beam, of rigid bodies at the root and of a rotating hub."""
+        """Compute the inertia terms of beam, rigid bodies at its root and rotating hub."""
         own, rates = own_values(self.part, q), own_values(self.part, v)
         terms = rigid_terms(self.part.root_body, omega, len(self.part.own))
         for points in self.hidden(own):
@@ -110,12 +111,12 @@ class BeamBody(LinkBody):
         return self.with_hub(add(terms, self.span_terms(own, rates, omega)), q, v, omega)
 
     def span_terms(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
-        """Compute inertia terms of the (exposed) span and of rotating sections."""
+        """Compute the inertia terms of the span, with the rotary inertia of its sections."""
         first, *further = (points.terms(rates, omega) for points in self.material(own, rates))
         return reduce(add, further, add(first, self.turning(own, rates, omega)))
 
     def turning(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
-        """Compute rotary inertia of sections, and momentum of material passing a hub's mouth."""
+        """Compute the inertia terms of rotating sections and of material passing a hub's mouth."""
         terms = self.rotary(own, rates, omega)
         if not self.slides:
             return terms
@@ -124,9 +125,9 @@ class BeamBody(LinkBody):
         return add(mouth_terms(speed, rates, mass), terms)
 
     def rotary(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
-        """Compute the rotary inertia of sections that turn with first-order angles, in link axes.
+        """Compute the inertia terms of sections that rotate by first-order angles, in link axes.
 
-        For a beam of constant length, only the part that is independent of deformation is included.
+        For a beam of constant length, the inertia matrices are those of the undeformed beam.
         """
         if self.slides:
             return sliding_rotary(self.part, own, rates, omega)
@@ -139,7 +140,7 @@ class BeamBody(LinkBody):
         return turning_terms(new(inertia), new(shape), new(modal), torque, new(k, 1))
 
     def elements(self, own: Expr, count: int) -> list[ElementSection]:
-        """Return the mass points of the beam's elements, ``count`` per element."""
+        """Return the mass points of the beam's finite elements, ``count`` points per element."""
         beam, length, sections = self.beam, self.beam.amounts(own, 0 * own).length, []
         s, weight = (values.ravel() for values in panel_points(beam.edges, count))
         names = ("mass_per_length", "Jx", "Jy", "Jz")
@@ -154,7 +155,7 @@ class BeamBody(LinkBody):
         return [*sections, *([hidden_element(self.part, own, count)] if self.slides else [])]
 
     def hub_motion(self, q: Expr, v: Expr) -> SectionMotion | None:
-        """Return the motion of an outboard hub rotated by root slopes; None without a hub."""
+        """Return the motion of a hub that root slopes rotate; None without such a hub."""
         part = self.part
         if not np.any(part.body.root_turn):
             return None
@@ -174,7 +175,7 @@ class BeamBody(LinkBody):
         return SectionMotion(local, constant(axis) * (row @ rates), none, none, none)
 
     def with_hub(self, terms: Terms, q: Expr, v: Expr, omega: Expr) -> Terms:
-        """Return the inertia terms with an outboard hub added, if the hub rotates with the root."""
+        """Return a link's inertia terms plus those of a hub that rotates with the root slope."""
         hub, motion = self.part.hub_body, self.hub_motion(q, v)
         if motion is not None and hub.weighs:
             if self.basis is not None:
@@ -184,15 +185,18 @@ class BeamBody(LinkBody):
         return terms
 
     def deformed(self, q: Array) -> Deformed:
-        """Return shape functions and amplitudes at coordinates q, (T, n)."""
+        """Return the beam's shape functions, and its amplitudes at T states q, (T, n)."""
         return Deformed(self.beam, *self.beam.sampled(q[:, list(self.part.own)]))
 
     def ratio_damping(self, q: Array, arm: Arm, index: int) -> Array:
-        """Return the damping matrix at q, (m, m), by the damping settings of another arm's link."""
+        """Return the damping matrix at q, (m, m), by the damping of link ``index`` of ``arm``."""
         return link_damping(arm, index, self.beam.at_length(self.part.span_length(q)))
 
     def curvature(self, q: Expr, axis: Literal["y", "z"], fraction: float) -> Expr:
-        """Return a section's curvature [1/m] per amplitude, (1, m)."""
+        """Return the curvature [1/m] of a section per amplitude, (1, m).
+
+        The section is at a fraction of the (exposed) span; the deflection is along ``axis``.
+        """
         e, at = self.amounts(q, 0 * q), np.array([fraction * self.beam.span.length])
         bent = constant(self.beam.parents.values(axis, at, 2)) / e.length
         return bent if e.columns is None else bent @ e.columns[:, 1:]
@@ -210,12 +214,12 @@ class BeamBody(LinkBody):
         return self.beam.at_length(self.part.span_length(q)).shapes
 
     def span_at(self, q: Array) -> Span:
-        """Return the (exposed) span at q, (n,)."""
+        """Return the span of the beam at q, (n,); for a sliding beam, the exposed span."""
         return self.beam.at_length(self.part.span_length(q)).span
 
 
 def hidden_points(part: LinkModel, own: Expr) -> list[MaterialPoints]:
-    """Return the mass points of the straight part in the hub, which slides with the beam."""
+    """Return the mass points of the beam's straight part inside its hub."""
     new, k, hidden = type(own), own.shape[0], part.length - own[0]
     none, still = new(0, 1), new(2, 1)
     out = Field(new(ca.DM([1, 0])), none, none)
@@ -233,7 +237,7 @@ def hidden_points(part: LinkModel, own: Expr) -> list[MaterialPoints]:
 
 
 def hidden_element(part: LinkModel, own: Expr, count: int) -> ElementSection:
-    """Return the part in the hub as one element with ``count`` mass points."""
+    """Return the beam's part inside its hub as one element with ``count`` mass points."""
     shapes, hidden, new = part.sliding_beam.shapes, part.length - own[0], type(own)
     none, along = new(3, own.shape[0]), new(3, own.shape[0])
     along[0, 0] = 1.0
@@ -246,12 +250,12 @@ def hidden_element(part: LinkModel, own: Expr, count: int) -> ElementSection:
 
 
 def mouth_terms(speed: Expr, rates: Expr, mass: Scalar) -> Terms:
-    """Compute the momentum of material that passes the mouth of the hub.
+    """Compute force and generalised force of material that passes the mouth of a hub.
 
-    The beam stretches only outside the mouth, so velocities jump there. The momentum flux ``mu l'``
-    times this jump makes Lagrange's equations valid for the changing domain, and conserves energy.
-    ``speed`` is the velocity at the mouth per rate of the length, (3,), and ``mass`` the mass per
-    length mu there.
+    A beam stretches only outside the mouth, so that the velocity of its material jumps there. The
+    mass flow ``mu l'`` times this jump makes Lagrange's equations valid for the changing domain,
+    and conserves energy. ``speed`` is the velocity at the mouth per rate of the length, (3,), and
+    ``mass`` the mass per length mu there [kg/m].
     """
     push = mass * rates[0] ** 2
     effort = ca.SX(rates.shape[0], 1)
@@ -260,9 +264,10 @@ def mouth_terms(speed: Expr, rates: Expr, mass: Scalar) -> Terms:
 
 
 def sliding_rotary(part: LinkModel, own: Expr, rates: Expr, omega: Expr) -> Terms:
-    """Compute the rotary inertia of the sections, exposed and in the hub, in link axes.
+    """Compute the inertia terms of a sliding link's rotating sections, exposed and inside the hub.
 
-    Material starts to rotate at the mouth of the hub, where the curvature begins.
+    All components are in link axes. Material starts to rotate at the mouth of the hub, where the
+    curvature begins.
     """
     total, shapes = no_terms(rates), part.sliding_beam.shapes
     names = ("Jx", "Jy", "Jz")
@@ -289,7 +294,8 @@ def _first_order_terms(
 ) -> Terms:
     """Return the inertia terms of sections with first-order angles and inertia in link axes.
 
-    ``whole`` is the integral of the weight function of the rotary inertia along the span.
+    ``inertia`` is a constant (3,) per axis [kg m], ``whole`` the integral of its weight function
+    along the span.
     """
     k = len(moving.columns)
     means = ca.horzcat(*[inertia * basis.integral(c) for c in moving.columns])
@@ -304,7 +310,10 @@ def _first_order_terms(
 
 
 def _product(basis: Basis, inertia: Expr, a: Field, b: Field) -> Expr:
-    """Return the integral of the product of two angle fields, weighted by the inertia per axis."""
+    """Return the integral over the span of two angle fields' scalar product, weighted by inertia.
+
+    ``inertia`` is the rotary inertia per length about each of the three axes, (3,).
+    """
     parts = [
         inertia[n] * ca.dot(constant(basis.gram[axis, axis]) @ a.of(axis), b.of(axis))
         for n, axis in enumerate(AXES)

@@ -1,4 +1,4 @@
-"""Numerical geometry of a deformed link: shape functions and amplitudes at samples of a run."""
+"""Numerical geometry of deformed links, from shape functions and the amplitudes in a run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -64,16 +64,19 @@ class Deformed:
         return self.scale * self.end
 
     def values(self, direction: Direction, places: Array, nu: int = 0) -> Array:
-        """Compute a displacement or twist, or its nu-th derivative by x, at P positions, (T, P)."""
+        """Compute a displacement [m] or twist [rad] at P positions, (T, P).
+
+        For nu > 0 the result is the nu-th derivative of the displacement or twist by x.
+        """
         columns = self.shapes.values(direction, places, nu)
         return np.asarray(self.amplitudes @ columns.T / self.scale[:, None] ** nu)
 
     def linear_energy(self, integrated: Array) -> Array:
         """Return the elastic energy of linear theory [J], (T,).
 
-        For a sliding link the value is ``integrated``, the integral of squared strains. Otherwise
-        it is computed from the stiffness matrix, which also covers measured shapes and lumped
-        springs, whose curvature is unknown or zero.
+        For a sliding link this energy is ``integrated``, the integral of squared strains. Other
+        links use the stiffness matrix, which is also valid for measured shapes and lumped springs,
+        whose curvature is unknown or zero.
         """
         if self.beam.range is not None:
             return integrated
@@ -106,13 +109,14 @@ class Deformed:
         return (*turning.curvatures, turning.torsion if np.any(turning.f) else 0 * turning.f)
 
     def strain_rises(self, places: Array) -> tuple[Array, Array, Array]:
-        """Compute the derivatives of an exact beam's curvatures along y and z by x [1/m^2].
+        """Compute the derivatives by x [1/m^2] of an exact beam's curvatures along y and z.
 
         Returns
         -------
         along_y, along_z, torsion
-            The two derivatives, and the rotation of the section axes about the tangent per length
-            [1/m], also for a beam without twist shapes; (T, P) each at P positions.
+            The derivatives of the two curvatures, and the rotation of the section axes about the
+            tangent per length [1/m], also for a beam without twist shapes; (T, P) each at P
+            positions.
         """
         turning, df = self._turning(places), self.values("twist", places, 1)
         rises = self.values("y", places, 3), self.values("z", places, 3)
@@ -159,7 +163,7 @@ class Deformed:
     def axis(self, places: Array) -> tuple[Array, Array]:
         """Compute axis points [m] and tangents of an exact beam at P positions, (T, P, 3) each.
 
-        The length of a tangent is the stretch ratio of the axis.
+        The length of each tangent vector is the stretch ratio of the axis.
         """
         assert self.nodes is not None
         nodes, d = self.nodes, self.amplitudes
@@ -172,7 +176,7 @@ class Deformed:
 
 
 class _Turning:
-    """Rotation angles of an exact beam's sections along y, along z and in twist."""
+    """Bending and twist angles of an exact beam's sections, with derivatives along the span."""
 
     def __init__(self, a: Array, b: Array, da: Array, db: Array, f: Array, df: Array) -> None:
         self.a, self.b, self.da, self.db, self.f = a, b, da, db, f
@@ -203,7 +207,7 @@ class _Turning:
 
 
 def _tangents(a: Array, b: Array) -> Array:
-    """Return e_x rotated by the rotation vector (0, -b, a), (..., 3)."""
+    """Return unit vectors (..., 3): the x axis rotated by the rotation vectors (0, -b, a)."""
     angle = np.hypot(a, b)
     sine = np.sinc(angle / np.pi)
     return np.stack([np.cos(angle), a * sine, b * sine], axis=-1)

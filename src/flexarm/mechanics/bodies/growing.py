@@ -1,8 +1,8 @@
 """Beam that slides out of its hub, by linear theory: exposed part and straight part in the hub.
 
-Inertia forces are computed for the material points (d'Alembert). They include the axial momentum of
-the beam and its inertia force along the deflected axis. All integrals are quadratic forms, with
-constant matrices, of the coefficients in `flexarm.links.growing.fields`.
+Inertia forces are computed for the material points (d'Alembert). These forces include the axial
+momentum of the beam and its inertia force along the deflected axis. All mass integrals are
+quadratic forms, with constant matrices, of the coefficients in `flexarm.links.growing.fields`.
 """
 
 from collections.abc import Iterator
@@ -21,19 +21,19 @@ from flexarm.spatial import Array, Expr
 
 @final
 class Growing(BeamBody):
-    """Sliding beam: an exposed part that bends by linear theory, and a straight part in its hub."""
+    """Sliding beam: an exposed part that bends by linear theory, and a straight part in a hub."""
 
     def motion(self, own: Expr, rates: Expr) -> SlidingMotion:
-        """Return the motion of the exposed part at link coordinates and rates, (k,)."""
+        """Return the motion of the exposed part at link coordinates and rates, (k,) each."""
         return SlidingMotion(self.part.sliding_beam.shapes, own, rates)
 
     def cayley_angles(self, q: Expr) -> Expr:
-        """Return the first-order angles of the tip, (3,)."""
+        """Return the first-order angles of the tip, (3,), at coordinates q."""
         own = own_values(self.part, q)
         return ca.sparsify(self.motion(own, 0 * own).angles(1.0)[0])
 
     def stations(self, own: Expr, s: Array) -> Iterator[Local]:
-        """Yield the poses of the sections at relative positions xi = s of the exposed length."""
+        """Yield poses and Jacobians of the sections at fractions s of the exposed length."""
         for motion in self.sections(own, 0 * own, s):
             yield motion.local
 
@@ -43,7 +43,7 @@ class Growing(BeamBody):
         return next(self.sections(own, rates, np.ones(1)))
 
     def sections(self, own: Expr, rates: Expr, xi: Array) -> Iterator[SectionMotion]:
-        """Yield the motion of the material sections currently at x = xi l from the hub's mouth."""
+        """Yield the motion of the material sections currently at fractions xi of the span."""
         motion = self.motion(own, rates)
         moved = motion.displacement()
         for at in xi:
@@ -51,7 +51,7 @@ class Growing(BeamBody):
             yield self.angled(evaluate(moved, functions), motion.angles(at), rates)
 
     def material(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
-        """Return the mass points of the exposed part."""
+        """Return the mass points of the exposed part, one entry per mass distribution."""
         motion = self.motion(own, rates)
         moving, masses = motion.displacement(), motion.shapes.masses(own[0])
         return [MaterialPoints(moving, motion.displacement_basis(k), mass) for k, mass in masses]

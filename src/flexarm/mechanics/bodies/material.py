@@ -1,4 +1,4 @@
-"""Mass points of a body: a field of known functions of position, or points of elements."""
+"""Mass points of a link: continuous mass distributions, or points of finite elements."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,11 @@ CUBIC, STIFFENED = 4, 6
 
 @dataclass(frozen=True)
 class ElementSection:
-    """A mass point of an element, with its Jacobian by link coordinates, in link axes."""
+    """Section of a finite element, as a point mass with inertia, position and section angles.
+
+    Jacobians of position and angles have one column per link coordinate; components are in link
+    axes.
+    """
 
     mass: Scalar  # mass of the point [kg]
     # Rotary inertia about the section axes [kg m^2], (3,): that of the whole element if the element
@@ -35,7 +39,7 @@ class ElementSection:
 
 @dataclass(frozen=True)
 class MaterialPoints:
-    """Mass points of a body in its root frame L, as functions of k link coordinates."""
+    """A link's mass distribution with the positions of its points, in the root frame L."""
 
     moving: MovingField  # positions, Jacobian by link coordinates, acceleration bias
     basis: Basis  # functions of position along the body, with integrals over the mass
@@ -47,15 +51,19 @@ class MaterialPoints:
         return self.scale * self.basis.mass
 
     def integral(self, field: Field) -> Expr:
-        """Compute the integral of a field over the mass, (3,)."""
+        """Compute the integral (3,) of a vector field over the mass."""
         return self.scale * self.basis.integral(field)
 
     def moment(self, f: Field, g: Field) -> Expr:
-        """Compute the integral of ``f g^T`` over the mass, (3, 3)."""
+        """Compute the integral of ``f g^T`` over the mass, (3, 3), for two vector fields."""
         return self.scale * self.basis.moment(f, g)
 
     def terms(self, rates: Expr, omega: Expr) -> Terms:
-        """Compute the points' inertia terms: mass matrix blocks, velocity-dependent forces."""
+        """Compute the inertia terms of the mass points: mass matrix and velocity-dependent forces.
+
+        ``rates`` are the rates of the k link coordinates, ``omega`` is the angular velocity of L,
+        (3,).
+        """
         moving, basis, mass = self.moving, self.basis, self.scale
         place, bias, new = moving.value, moving.bias, type(omega)
         speed = moving.speed(rates)

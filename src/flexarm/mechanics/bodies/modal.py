@@ -53,7 +53,7 @@ def quartic_gradient(e: Flexible, d: Expr) -> Expr:
 
 
 def _clean(values: Array) -> Array:
-    """Return values with rounding errors set to 0, so that traced equations omit their terms."""
+    """Return the values with rounding errors replaced by 0."""
     size = np.abs(values).max(initial=0.0)
     return np.where(np.abs(values) <= 1e-15 * size, 0.0, values)
 
@@ -64,7 +64,7 @@ class Modal(BeamBody):
 
     @property
     def span(self) -> Flexible:
-        """Elastic part of the link: shapes, integrals and nodes."""
+        """Shapes, mass integrals and stiffness of the elastic part of the link."""
         return self.part.beam
 
     def tip_motion(self, q: Expr, v: Expr) -> SectionMotion:
@@ -76,7 +76,7 @@ class Modal(BeamBody):
         return self.tabled(own, rates, along_x(self.part.length), linear, quadratic)
 
     def stations(self, own: Expr, s: Array) -> Iterator[Local]:
-        """Yield the poses of the sections at s [m] from the root."""
+        """Yield poses and Jacobians of the sections at distances s [m] from the root."""
         e, extra = self.span, self.part.link.quadratic_shapes
         edges, stiffening = union(e.span.edges, e.shapes.edges), self.model.stiffening
         tables = section_tables(e.shapes, s, edges, stiffening=stiffening, extra=extra)
@@ -84,12 +84,16 @@ class Modal(BeamBody):
             yield self.tabled(own, 0 * own, along_x(x), here[:2], here[2:]).local
 
     def cayley_angles(self, q: Expr) -> Expr:
-        """Return the first-order angles of the tip, (3,)."""
+        """Return the first-order angles of the tip, (3,), at coordinates q."""
         e = self.span
         return quadratic_section(self.amplitudes(q), e.tip_angle, e.tip_angle_quadratic)[0]
 
     def material(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
-        """Return the mass points at ``x e_x + Phi d + 1/2 d^T X d``."""
+        """Return the mass points of the span, at positions ``x e_x + Phi d + 1/2 d^T X d``.
+
+        Phi (3, m) and X (3, m, m) are the linear and quadratic shapes at x, and d (m,) the
+        amplitudes.
+        """
         m, used, new = own.shape[0], self.span.displacements, type(own)
         assert used is not None
         value, bias, columns = [], [], [list[Expr]() for _ in range(m)]
@@ -111,10 +115,10 @@ class Modal(BeamBody):
         return [MaterialPoints(field, used.basis, 1.0)]
 
     def strain_energy(self, e: Amounts) -> list[Expr]:
-        """Compute the fourth-order bending energy of the series [J]."""
+        """Compute the fourth-order bending energy [J], as a list with at most one entry."""
         return [quartic_energy(self.span, e.value)] if self.model.stiffening else []
 
     def strain_effort(self, e: Amounts) -> Expr:
-        """Compute the gradient (m,) of `strain_energy` in the amplitudes."""
+        """Compute the gradient (m,) of `strain_energy` by the amplitudes."""
         none = type(e.value)(*e.value.shape)
         return quartic_gradient(self.span, e.value) if self.model.stiffening else none

@@ -1,6 +1,6 @@
 """Moments of a link's mass distribution in homogeneous coordinates ``h = (1, x, y, z)``.
 
-``s_f = dh/d delta_f`` is the derivative by the link's own coordinate f.
+The derivative of h by the link coordinate f is written ``s_f = dh/d delta_f``.
 """
 
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from flexarm.spatial import Array, Expr, Inertia, Pose, Scalar, constant
 
 
 class Moments(NamedTuple):
-    """Moments of a deformed link relative to its root, with k link coordinates."""
+    """Mass integrals of products of h and its derivatives for a deformed link, in root axes."""
 
     G: Expr  # ``int h h^T dm``, (4, 4), the sections' rotary inertia included
     H: list[Expr]  # ``int h s_f^T dm``, (4, 4), per link coordinate, with section rotation
@@ -34,7 +34,7 @@ def span_moments(points: list[MaterialPoints], sections: Terms) -> Moments:
 
 
 def _moved(points: MaterialPoints) -> Moments:
-    """Return the moments of mass points whose motion is a vector field."""
+    """Return the moments of mass points whose positions form a vector field."""
     h, s = points.moving.value, points.moving.columns
     mean, means = points.integral(h), [points.integral(c) for c in s]
     none = type(mean)(1, 1)
@@ -52,7 +52,7 @@ def _moved(points: MaterialPoints) -> Moments:
 
 
 def _turned(sections: Terms) -> Moments:
-    """Return the moments of the sections' rotary inertia about axes of the link."""
+    """Return the moments of the rotary inertia of sections, in root axes."""
     k, new, S = sections.modal.shape[0], type(sections.modal), sections.second
     none = [new(4, 4)] * k
     spin = [turning(sections.angular[:, f]) for f in range(k)]
@@ -61,14 +61,14 @@ def _turned(sections: Terms) -> Moments:
 
 
 def body_moments(body: Inertia, like: Expr, m: int) -> Moments:
-    """Compute the moments of a rigid body fixed to the root, independent of m link coordinates."""
+    """Compute the moments of a rigid body fixed to the root of a link with m coordinates."""
     new = type(like)
     G, none = new(constant(pseudo_inertia(body))), [new(4, 4)] * m
     return Moments(G, none, [none] * m, new(m, m), G[:, 0], [new(4, 1)] * m)
 
 
 def moved_moments(body: Array, place: Expr, columns: list[Expr]) -> Moments:
-    """Compute the moments of a rigid body at a variable pose.
+    """Compute the moments of a rigid body whose pose depends on the link coordinates.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def moved_moments(body: Array, place: Expr, columns: list[Expr]) -> Moments:
 
 
 def joined(a: Moments, b: Moments) -> Moments:
-    """Return the sum of the moments of two parts of one link."""
+    """Return the sum of the moments of two bodies of one link."""
     return Moments(
         a.G + b.G,
         [x + y for x, y in zip(a.H, b.H, strict=True)],
@@ -102,33 +102,36 @@ def joined(a: Moments, b: Moments) -> Moments:
 
 
 def pseudo_inertia(body: Inertia) -> Array:
-    """Compute the integral of ``h h^T`` over a rigid body, (4, 4)."""
+    """Compute the pseudo-inertia matrix ``int h h^T dm`` of a rigid body, (4, 4)."""
     first = body.first[:, None]
     return np.block([[np.array([[body.mass]]), first.T], [first, spread(body.second)]])
 
 
 def spread(second: Array) -> Array:
-    """Compute ``int r r^T`` (3, 3) from an inertia matrix (3, 3)."""
+    """Compute the second moments ``int r r^T dm`` (3, 3) from an inertia matrix (3, 3)."""
     return np.asarray(np.eye(3) * np.trace(second) / 2 - second)
 
 
 def lower_right(block: Array) -> Array:
-    """Return the matrix (4, 4) with a block (3, 3) at x, y, z and zeros elsewhere."""
+    """Return a matrix (4, 4) with ``block`` (3, 3) in its last three rows and columns, else 0."""
     none = np.zeros((3, 1))
     return np.block([[np.zeros((1, 1)), none.T], [none, block]])
 
 
 def turning(momentum: Expr) -> Expr:
-    """Return the matrix (4, 4) of an angular momentum (3,) per unit rate of a coordinate.
+    """Return the matrix Y (4, 4) that represents an angular momentum per unit rate, (3,).
 
-    With this matrix Y, ``tr(W' Y W^T)`` is the scalar product of the momentum and the angular
-    velocity of the frame with pose matrix W, in which the momentum is expressed.
+    With the pose matrix W of a frame, ``tr(W' Y W^T)`` is the scalar product of the angular
+    momentum and the frame's angular velocity; the momentum is in the axes of the frame.
     """
     return ca.diagcat(type(momentum)(1, 1), -ca.skew(momentum / 2))
 
 
 def congruent_trace(W: Expr, inner: Expr, *, orthogonal: bool) -> Expr:
-    """Return the trace of ``W inner W^T``; ``orthogonal``: the rotation in W is exact."""
+    """Return the trace of ``W inner W^T``.
+
+    If ``orthogonal``, the rotation in W is exact, and the trace is that of ``inner``.
+    """
     return ca.trace(inner) if orthogonal else trace_of(W @ inner, W.T)
 
 
@@ -144,15 +147,15 @@ def pose_matrix(pose: Pose) -> Expr:
 
 
 def trace_of(a: Expr, b: Expr) -> Expr:
-    """Return the trace of a product a b without the product itself."""
+    """Return the trace of the matrix product a b."""
     return ca.sum1(ca.sum2(a * b.T))
 
 
 def bordered(mass: Scalar, mean: Expr, second: Expr) -> Expr:
-    """Return ``int h h^T`` (4, 4) from mass, first moment (3,) and second moments (3, 3)."""
+    """Return ``int h h^T dm`` (4, 4) from mass, first moment (3,) and second moments (3, 3)."""
     return ca.vertcat(ca.horzcat(mass, mean.T), ca.horzcat(mean, second))
 
 
 def without_first(block: Expr) -> Expr:
-    """Return a block (3, 3) with a column of zeros prepended, (3, 4)."""
+    """Return a matrix (3, 4): a column of zeros, followed by ``block`` (3, 3)."""
     return ca.horzcat(type(block)(3, 1), block)

@@ -1,11 +1,12 @@
 """Body of any shape, reduced from a finite-element model to modal amplitudes.
 
 The deformation is a sum of nodal mode shapes times amplitudes. With stiffening, second-order
-displacements add geometric stiffness if the file of the body gives them.
+displacements from the body's file add geometric stiffness.
 
 The moment matrix ``R_j = int r phi_j^T`` of each amplitude, linear in all amplitudes, is split into
-its symmetric part (6 numbers) and antisymmetric part (3 numbers): centrifugal forces and the
-inertia matrix need the symmetric part, angular momentum and Coriolis forces the antisymmetric part.
+its symmetric part (6 numbers) and antisymmetric part (3 numbers). The symmetric part gives
+centrifugal forces and the inertia matrix, the antisymmetric part angular momentum and Coriolis
+forces.
 """
 
 from typing import final
@@ -43,8 +44,8 @@ def reduced_terms(i: Integrals, x: SecondOrder | None, d: Expr, rates: Expr, ome
 
     Notes
     -----
-    With second-order displacements, terms of third order in the amplitudes and their
-    rates are omitted from the kinetic energy; all terms of lower order are included.
+    With second-order displacements, the kinetic energy includes all terms up to second order in the
+    amplitudes and their rates; terms of third and higher order are omitted.
     """
     new = type(d)
     pairs = i.shape_shape if x is None else i.shape_shape + x.pairs
@@ -89,7 +90,7 @@ def reduced_terms(i: Integrals, x: SecondOrder | None, d: Expr, rates: Expr, ome
 
 
 def _inertia(second: list[Expr]) -> Expr:
-    """Return ``tr(G) 1 - G``, (3, 3), for a symmetric matrix G given by six entries."""
+    """Return ``tr(G) 1 - G`` (3, 3) for a symmetric matrix G with the six entries ``second``."""
     xx, yy, zz, yz, zx, xy = second
     rows = ((yy + zz, -xy, -zx), (-xy, zz + xx, -yz), (-zx, -yz, xx + yy))
     return ca.vertcat(*[ca.horzcat(*row) for row in rows])
@@ -108,28 +109,32 @@ def _odd(moments: Array, axis: int) -> Array:
 
 @final
 class Reduced(LinkBody):
-    """A flexible body with its hub as root, which carries the next joint at its tip.
+    """Flexible body of any shape, with its hub at the root and the next joint at its tip.
 
-    Root frame L and tip frame T have the axes of the hub; the constant rotation of the body's tip
-    frame is included in the frames of the next link.
+    The root frame L and the tip frame T both have the axes of the hub. The constant rotation of the
+    body's tip frame is included in the frames of the next link.
     """
 
     @property
     def of(self) -> ReducedBody:
-        """Mass moments, matrices and interface data of the body."""
+        """Mass integrals, mass and stiffness matrices, and root and tip data of the body."""
         return self.part.imported
 
     @property
     def drawn_in(self) -> SecondOrder | None:
-        """Second-order displacements; None without stiffening, or if the file has none."""
+        """Second-order displacements of the body; None without stiffening or without file data."""
         return self.of.second_order if self.model.stiffening else None
 
     def turned(self, angle: Expr, rate: Expr, bias: Expr) -> tuple[Expr, Expr, Expr, Expr]:
-        """Return the exact rotation by the tip's angles, and its motion."""
+        """Return a section's exact rotation matrix, angular velocity and acceleration bias.
+
+        The rotation is given by the tip's angles, their rates and their bias, (3,) each. The second
+        result is the angular velocity per rate of the angles, (3, 3).
+        """
         return turned_section(angle, rate, bias, tangent=False, first_order=False)
 
     def tip_motion(self, q: Expr, v: Expr) -> SectionMotion:
-        """Compute the motion of the tip relative to the root."""
+        """Compute pose, velocity and acceleration bias of the tip T relative to the root L."""
         of, x = self.of, self.drawn_in
         none = np.zeros((3, len(of.names), len(of.names)))
         quadratic = (none, none) if x is None else (x.tip, x.tip_angle)
@@ -137,11 +142,11 @@ class Reduced(LinkBody):
         return self.tabled(d, rates, of.tip.position, (of.tip_shape, of.tip_angle), quadratic)
 
     def section(self, q: Expr, x: float) -> Local:
-        """Compute a point on the line from hub to tip, at a distance x [m] along the chord."""
+        """Compute the point at x [m] from the hub on the straight line from hub to tip."""
         return self.at_fraction(q, x / self.part.length)
 
     def at_fraction(self, q: Expr, fraction: float) -> Local:
-        """Compute a point on the line from hub to tip at a fraction of it; 1 is the tip."""
+        """Compute the point at a fraction of the straight line from hub to tip; 1 is the tip."""
         if fraction >= 1:
             return self.tip(q)
         (place,), (shape,) = self.of.drawn.line(np.array([fraction]))
@@ -157,9 +162,9 @@ class Reduced(LinkBody):
         return add(terms, reduced_terms(self.of.integrals, self.drawn_in, d, rates, omega))
 
     def along(self, q: Array, stations: Array) -> Along:
-        """Compute the deformed line from hub to tip at coordinates q, (T, n).
+        """Compute the deformed line from hub to tip at T states q, (T, n).
 
-        Slopes are NaN; the twist is NaN except at the tip.
+        Slopes are NaN, because the body has no axis; the twist is NaN except at the tip.
         """
         d, drawn = q[:, self.part.modes], self.drawn_in
         moved = np.einsum("saj,tj->tsa", self.of.drawn.line(stations)[1], d, optimize=True)
@@ -172,29 +177,32 @@ class Reduced(LinkBody):
         return Along(moved, np.full_like(moved, np.nan), twist)
 
     def tip_angles(self, q: Array) -> Array:
-        """Return the rotation angle [rad] of the tip at q, (T, n): (T,)."""
+        """Return the rotation angle of the body's tip [rad], (T,), at T states q, (T, n)."""
         return np.asarray(np.linalg.norm(q[:, self.part.modes] @ self.of.tip_angle.T, axis=1))
 
     def largest_strain(self, q: Array) -> Array:
-        """Return the largest strain defined by the body's file at q, (T, n): (T,), else NaN."""
+        """Return the largest strain that the body's file defines, (T,), at T states q, (T, n).
+
+        Without such data the strain is NaN.
+        """
         return self.of.largest_strain(q[:, self.part.modes])
 
     def ratio_damping(self, q: Array, arm: Arm, index: int) -> Array:
-        """Return the damping matrix, (m, m), by the damping settings of another arm's link."""
+        """Return the damping matrix, (m, m), by the damping of link ``index`` of ``arm``."""
         damping = reduced_part(arm, index).damping
         assert damping is not None
         return damping
 
     def mode_names(self, q: Array, strains: Array) -> list[str]:
-        """Return the names of the amplitudes as names of the modes."""
+        """Return the names of the body's modes, one per amplitude."""
         return [*self.of.names]
 
     def described(self) -> tuple[str, str]:
-        """Return the kind of the body's shape functions, and a one-line description."""
+        """Return the name of the kind of shape functions, and a one-line description."""
         first = " to first order" if self.of.first_order else ""
         return "modal body", f"a body of any shape{first}, by the modes of its file"
 
     def file_report(self) -> list[str]:
-        """Return the report lines on the body's file."""
+        """Return report lines on the body's file; an empty list without a file."""
         modal = self.part.link.modal
         return [] if modal is None else list(inspect_body(modal.side_file)[0].lines())

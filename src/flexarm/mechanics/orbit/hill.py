@@ -5,7 +5,7 @@ from the planet, y along the flight, z along the orbit normal. At position r, gr
 centripetal acceleration of the origin is ``G r`` with ``G = n^2 diag(2, -1, -1)``, for r small
 against the radius of the orbit. The rotating frame adds the Coriolis acceleration ``-2 n z x v``
 and the centrifugal acceleration ``n^2 (x, y, 0)`` (Clohessy & Wiltshire 1960). Positions,
-velocities and angular velocities are relative to the frame.
+velocities and angular velocities in this module are relative to the Hill frame.
 """
 
 from dataclasses import replace
@@ -55,7 +55,10 @@ def gradient_force(
 
 
 def feel_gradient(rate: float, R: Expr, p: Expr, terms: Terms, own: Expr) -> Terms:
-    """Return a link's inertia terms with gravity-gradient loads on it and its coordinates added."""
+    """Return a link's inertia terms plus the gravity-gradient loads on the link.
+
+    ``own`` are the link coordinates, (k,), on which ``terms`` depend.
+    """
     torque, force = gradient_force(rate, R, p, terms.mass, terms.first, terms.second)
     x, square = R[0, :].T, rate * rate
     spread = square * (3 * ca.dot(x, terms.second @ x) - ca.trace(terms.second)) / 2
@@ -67,7 +70,7 @@ def feel_gradient(rate: float, R: Expr, p: Expr, terms: Terms, own: Expr) -> Ter
 
 
 def rigid_gradient(rate: float, R: Expr, p: Expr, body: Inertia) -> Expr:
-    """Compute torque over force, (6,), that balance the gravity gradient on a rigid body."""
+    """Return the torque and force that balance the gravity gradient on a rigid body, (6,)."""
     parts = gradient_force(
         rate, R, p, body.mass, ca.SX(constant(body.first)), constant(body.second)
     )
@@ -85,8 +88,9 @@ def rotor_gradient(rate: float, x: Expr, axis: Expr, inertia: float) -> Expr:
 def orbit_energy(rate: float, R: Expr, p: Expr, mass: Scalar, first: Expr, second: Expr) -> Expr:
     """Compute the potential [J] of the gravity gradient and of the frame's rotation.
 
-    The potential is ``-1/2 int r^T diag(3, 0, -1) n^2 r dm``; its sum with the kinetic energy in
-    the frame is the Jacobi integral.  The parameters are those of `gradient_force`.
+    The potential is ``-1/2 int r^T diag(3, 0, -1) n^2 r dm``. The sum of this potential and the
+    kinetic energy relative to the Hill frame is the Jacobi integral. Parameters are as in
+    `gradient_force`.
     """
     moment = R @ first
     at_origin = mass * (3 * p[0] * p[0] - p[2] * p[2]) + 6 * p[0] * moment[0] - 2 * p[2] * moment[2]
@@ -103,5 +107,8 @@ def inertial_axes(rate: float, t: Expr, vectors: Expr) -> Expr:
 
 
 def _pull(square: float, x: Expr, along: Expr, r: Expr) -> Expr:
-    """Return the tidal acceleration ``n^2 (3 x x^T - 1) r``, with ``along`` equal to x^T r."""
+    """Return the tidal acceleration ``n^2 (3 x x^T - 1) r`` at r, (3,).
+
+    ``square`` is n^2 and ``along`` is x^T r.
+    """
     return square * (3 * x * along - r)

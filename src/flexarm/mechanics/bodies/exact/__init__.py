@@ -1,1 +1,1 @@
-"""Geometrically exact beams, whose section rotations are sums of slope shapes times amplitudes."""
+"""Geometrically exact beams, whose section angles are sums of slope shapes times amplitudes."""

@@ -2,9 +2,9 @@
 
 The bending rotation vector of a section is the sum of slope shapes times amplitudes.
 
-The rotary inertia (Jx, Jy, Jz) of a section about its own axes equals that of masses
-``(Jy + Jz - Jx)/2``, ... at the ends of unit vectors along the section's x, y and z axes; the
-vectors rotate with the section and are unaffected by translation.
+The rotary inertia (Jx, Jy, Jz) of a section about its own axes equals that of masses ``(Jy + Jz -
+Jx)/2``, ... at the ends of unit vectors along the section's x, y and z axes. These vectors rotate
+with the section; translation of the section does not change them.
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ SHARES = np.array([[-1.0, 1.0, 1.0], [1.0, -1.0, 1.0], [1.0, 1.0, -1.0]]) / 2
 
 
 def material_basis(nodes: Collocation, mass: float) -> Basis:
-    """Return the mass integrals [kg] of the functions in a span's position field."""
+    """Return the mass integrals [kg] of the functions in a span's displacement field."""
     weights = vector_masses(nodes)[nodes.count :]
     gram = {
         (p, q): _joined(nodes.gram[a, b], weights)
@@ -46,7 +46,7 @@ def material_basis(nodes: Collocation, mass: float) -> Basis:
 
 
 def section_vectors(nodes: Collocation, d: Expr, rates: Expr) -> list[tuple[Expr, Expr, Expr]]:
-    """Return the unit vectors fixed in sections, in the format of `AxisMotion.field`."""
+    """Return the three unit vectors fixed in each node's section, for `AxisMotion.field`."""
     places, gains, sweeps = list[Expr](), list[Expr](), list[Expr]()
     for g in range(nodes.count):
         bend, twist = nodes.turn[:, g : g + 1], nodes.twist[g : g + 1]
@@ -69,13 +69,16 @@ def section_vectors(nodes: Collocation, d: Expr, rates: Expr) -> list[tuple[Expr
 
 
 def vector_masses(nodes: Collocation) -> Array:
-    """Return masses [kg m^2] of tangents, (G,), and of sections' unit vectors, (3G,) or (0,)."""
+    """Return masses [kg m^2] at the ends of tangents, (G,), and of sections' unit vectors, (3G,).
+
+    Without rotary inertia of the sections the second part is absent.
+    """
     units = (SHARES @ nodes.rotary).T.ravel() if np.any(nodes.rotary) else np.zeros(0)
     return np.concatenate([nodes.point, units])
 
 
 def _joined(gram: Array, weights: Array) -> Array:
-    """Return the block-diagonal matrix of a Gram matrix and a diagonal of masses."""
+    """Return the block-diagonal matrix of a Gram matrix and a diagonal matrix of masses."""
     none = np.zeros((len(gram), len(weights)))
     return np.block([[gram, none], [none.T, np.diag(weights)]])
 
@@ -86,9 +89,11 @@ SLOPES: tuple[tuple[Direction, int], ...] = (("y", 1), ("z", 1), ("twist", 0))  
 @final
 @dataclass(frozen=True)
 class Exact(BeamBody):
-    """Geometrically exact beam: ``r' = (1 + eps) t(angles)``, angles linear in the amplitudes.
+    """Geometrically exact beam: the axis r(x) has the derivative ``(1 + eps) t``.
 
-    If ``combined``, Jacobians and generalised forces refer to the combined amplitudes of `basis`.
+    Here eps is the stretch and t the unit tangent, given by angles that are linear in the
+    amplitudes. If ``combined``, Jacobians and generalised forces refer to the combined amplitudes
+    of `basis`.
     """
 
     @property
@@ -99,17 +104,17 @@ class Exact(BeamBody):
 
     @property
     def _moved(self) -> Collocation:
-        """Collocation nodes with shape functions per combined amplitude."""
+        """Collocation nodes with shapes per combined amplitude, else the nodes themselves."""
         return self.nodes.combined if self.combined else self.nodes
 
     @property
     def basis(self) -> Expr | None:
-        """Matrix (m, m) from combined amplitudes to amplitudes; None if both are the same."""
+        """Matrix (m, m) from combined amplitudes to amplitudes; None if not ``combined``."""
         basis = self.nodes.basis if self.combined else None
         return None if basis is None else constant(basis)
 
     def motion(self, own: Expr, rates: Expr) -> AxisMotion:
-        """Return the motion of the axis at link coordinates and rates, (k,)."""
+        """Return the motion of the beam's axis at link coordinates and rates, (k,) each."""
         return AxisMotion.at(self.nodes, self.beam.amounts(own, rates), self._moved)
 
     def tip_motion(self, q: Expr, v: Expr) -> SectionMotion:
@@ -125,7 +130,7 @@ class Exact(BeamBody):
         return section_motion(motion, at, rates if plain else None, None if plain else per)[0]
 
     def stations(self, own: Expr, s: Array) -> Iterator[Local]:
-        """Yield the poses of the sections at s in the root frame."""
+        """Yield poses and Jacobians of the sections at positions s, in the root frame."""
         m, functions, parents = (
             self.motion(own, 0 * own),
             self.nodes.functions(s),
@@ -147,7 +152,7 @@ class Exact(BeamBody):
             yield section_motion(m, at, None, combined)[0].local
 
     def span_terms(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
-        """Compute the inertia terms of the (exposed) span and of the turning of sections."""
+        """Compute the inertia terms of the span, with the rotary inertia of its sections."""
         nodes, moved, rotary = self.nodes, self._moved, self.rotary(own, rates, omega)
         if self.slides:
             motion, masses = self.motion(own, rates), self.part.sliding_beam.shapes.masses(own[0])
@@ -167,7 +172,7 @@ class Exact(BeamBody):
         return add(terms, rotary)
 
     def rotary(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
-        """Compute the part of the sections' rotary inertia that `material` does not contain."""
+        """Compute the inertia terms of rotating sections that are not yet part of `material`."""
         total, amounts = super().rotary(own, rates, omega), self.beam.amounts(own, rates)
         powers = enumerate(self.nodes.powers if self.slides else (), 1)
         turned = (grown_rotary_terms(nodes, k, amounts, rates, omega)
@@ -175,9 +180,10 @@ class Exact(BeamBody):
         return reduce(add, turned, total)
 
     def material(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
-        """Return the mass points of the span.
+        """Return the mass points of the (exposed) span.
 
-        For a span of constant length they include unit vectors for the rotary inertia of sections.
+        For a span of constant length, the mass points include those at the ends of sections' unit
+        vectors, which represent the rotary inertia of sections.
         """
         nodes, m = self.nodes, AxisMotion.at(self.nodes, self.beam.amounts(own, rates))
         if isinstance(nodes, GrowingNodes):
@@ -190,11 +196,17 @@ class Exact(BeamBody):
 
     @property
     def points_per_element(self) -> int:
-        """Number of Gauss points per element that integrate products of tangents over the mass."""
+        """Number of Gauss points per finite element that integrate the element's inertia exactly.
+
+        Integrands are products of two interpolated tangents.
+        """
         return max(CUBIC, (self.nodes.degree + 3) // 2)
 
     def turning_material(self, own: Expr) -> Terms:
-        """Compute the inertia at rest of tangents at the nodes and of sections' unit vectors."""
+        """Compute the inertia terms of masses on tangents and on sections' unit vectors.
+
+        All rates are zero.
+        """
         masses = np.zeros(0) if self.slides else vector_masses(self.nodes)
         if not np.any(masses):
             return super().turning_material(own)
@@ -204,14 +216,14 @@ class Exact(BeamBody):
         return MaterialPoints(moving, basis, 1.0).terms(0 * own, type(own)(3, 1))
 
     def strain_energy(self, e: Amounts) -> list[Expr]:
-        """Compute the elastic energy [J] beyond linear theory, by powers of the exposed length."""
+        """Compute the elastic energy [J] beyond linear theory, per power of the exposed length."""
         return [
             e.length**k * strain_energy(nodes, e.value) / e.length
             for k, nodes in enumerate(self.nodes.powers)
         ]
 
     def strain_effort(self, e: Amounts) -> Expr:
-        """Compute the gradient (K,) of `strain_energy` in the variables of section angles."""
+        """Compute the gradient (K,) of `strain_energy` by the K variables of the section angles."""
         first, *rest = (
             e.length**k * strain_effort(nodes, e.value) / e.length
             for k, nodes in enumerate(self.nodes.powers)

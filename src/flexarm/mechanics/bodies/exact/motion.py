@@ -1,10 +1,10 @@
-"""Motion of axis and sections of an exact beam, whose length is constant or slides from a hub.
+"""Motion of axis and sections of an exact beam, of constant length or sliding from a hub.
 
 With the tangents P at the collocation nodes, the integrated cardinal functions I_g and the length
 scale l, positions are ``r = l sum_g I_g(s) P_g``. For a link of constant length, s is the distance
-from the root and l = 1; for a sliding link, l is the exposed length and s that distance divided by
-l. If material moves along the span, its angles and positions also change by their derivatives with
-respect to s.
+from the root and l = 1. For a sliding link, l is the exposed length and s the distance from the
+root divided by l. Where material moves along the span, the time derivatives of its angles and
+position include their derivatives by s times the rate of s.
 """
 
 from collections.abc import Sequence
@@ -31,10 +31,11 @@ XYZ = range(3)
 
 @dataclass(frozen=True)
 class AxisMotion:
-    """Motion of the vectors ``R = l P`` at G nodes, whose weighted sums are positions.
+    """Position, velocity and acceleration bias of the vectors ``R = l P`` at G nodes of a beam.
 
-    An entry of ``ways`` is a pair: the rates of an angle or of stretch at the nodes per rate of
-    link coordinate, (G, k), and the derivative of R by this angle or stretch, (3, G).
+    Weighted sums of these vectors are positions of the axis. Each entry of ``ways`` belongs to one
+    angle or to the stretch: its rates at the nodes per rate of link coordinate, (G, k), and the
+    derivative of R by it, (3, G).
     """
 
     t: Tangents
@@ -48,14 +49,18 @@ class AxisMotion:
 
     @classmethod
     def at(cls, nodes: Collocation, e: Amounts, moved: Collocation | None = None) -> "AxisMotion":
-        """Return the motion of the axis; ``moved`` has shapes per combined amplitude."""
+        """Return the motion of the axis from the variables ``e`` of the section angles.
+
+        ``moved`` are collocation nodes with shapes per combined amplitude, if amplitudes are
+        combined.
+        """
         straight = nodes.straight if nodes.stretches else None
         t = tangents(Angles.of(nodes, e.value), Angles.of(nodes, e.rate), straight)
         return cls.of(moved or nodes, t, e)
 
     @classmethod
     def of(cls, moved: Collocation, t: Tangents, e: Amounts) -> "AxisMotion":
-        """Return the motion of the axis with given tangents at the nodes."""
+        """Return the motion of the axis for given tangents t at the nodes."""
         l, ways = e.length, list[tuple[Array | Expr, Expr]]()
         bias: Expr = 2 * e.out * t.rate + l * t.bias
         swept = None if e.columns is None else l * e.columns
@@ -70,9 +75,9 @@ class AxisMotion:
         return cls(t, l * t.place, e.out * t.place + l * t.rate, bias, ways, e)
 
     def columns(self, axis: int, weights: Array) -> Expr:
-        """Compute the Jacobian (w, k), by link coordinates, of w weighted sums of R along an axis.
+        """Compute the Jacobian (w, k), by link coordinates, of w sums of one component of R.
 
-        ``weights`` has shape (w, G).
+        ``axis`` selects the component of R; ``weights`` (w, G) contains the weights of each sum.
         """
         k, swept = self.e.k, self._swept[axis]
         total = constant(weights) @ swept if swept.nnz() else type(swept)(len(weights), k)
@@ -85,7 +90,7 @@ class AxisMotion:
 
     @cached_property
     def _swept(self) -> list[Expr]:
-        """Parts of the Jacobians of R along three axes that depend on coordinates, (G, k) each."""
+        """Parts of the Jacobian of R that depend on the coordinates, (G, k) per axis x, y, z."""
         ways = [(rows, by) for rows, by in self.ways if not isinstance(rows, np.ndarray)]
         none = type(self.place)(self.place.shape[1], self.e.k)
         return [
@@ -93,7 +98,7 @@ class AxisMotion:
         ]
 
     def jacobian(self, weights: Array | Expr) -> Expr:
-        """Compute the Jacobian (3, k) of a weighted sum of R, with weights per axis, (3, G)."""
+        """Compute the Jacobian (3, k) of a weighted sum of R; weights per axis and node, (3, G)."""
         if isinstance(weights, np.ndarray):
             return ca.vertcat(*[self.columns(a, weights[a][None]) for a in XYZ])
         total = type(self.place)(3, self.e.k)
@@ -102,10 +107,11 @@ class AxisMotion:
         return total
 
     def field(self, turning: Sequence[tuple[Expr, Expr, Expr]] = ()) -> MovingField:
-        """Return the field of positions, as coefficients of ``I``, (G,) per axis.
+        """Return the positions of the axis as coefficients (G,) per axis of the functions ``I``.
 
-        For a sliding link they are coefficients of ``I, (1 - xi) l, (1 - xi)^2 dl/dxi``.
-        ``turning`` adds functions: for each axis of the link, their values, biases and Jacobians.
+        For a sliding link, the coefficients are those of ``I, (1 - xi) l, (1 - xi)^2 dl/dxi``.
+        ``turning`` adds functions to the field: for each axis of the link, values, acceleration
+        biases and Jacobians of their coefficients.
         """
         e, t, identity = self.e, self.t, np.eye(self.place.shape[1])
         value, bias = [self.place], [self.bias]
@@ -129,7 +135,7 @@ class AxisMotion:
 
 @dataclass(frozen=True)
 class AxisPoint:
-    """A position s on a beam: function values there, and motion of the section along the span.
+    """A position s on a beam: the beam's functions there, and the section's motion along the span.
 
     If the section moves along the span, each function is followed by its first and second
     derivative with respect to s.
@@ -155,9 +161,10 @@ def section_motion(
     Parameters
     ----------
     m, at
-        The motion of the axis, and the section's position.
+        The motion of the axis, and the position of the section.
     rates
-        Rates of the link coordinates (k,); if given, velocity is computed from the Jacobian.
+        Rates of the link coordinates (k,); if given, the section's velocity is the Jacobian times
+        them.
     combined
         Slopes and twist per combined amplitude, (1, k) each, if ``m`` refers to combined
         amplitudes.
@@ -193,5 +200,5 @@ def section_motion(
 
 
 def summed(weights: Array | Expr, vectors: Expr) -> Expr:
-    """Return a weighted sum of node vectors, (3,), with weights per axis, (3, G)."""
+    """Return the sum (3,) of G vectors with the weights (3, G), one per axis and vector."""
     return ca.sum2((constant(weights) if isinstance(weights, np.ndarray) else weights) * vectors)

@@ -1,14 +1,17 @@
 """Inertia of an exact beam that bends in one plane, or in two planes, stretches or slides.
 
-A position component along axis a (x, y or z) is a sum of vectors R at the nodes times functions of
-this axis. The mass integrals of products of these functions are the constant matrices
-``gram[a, b]``. Axes may share a function space. If cancellation in such sums would lose accuracy,
-functions that are orthonormal over the mass are used, with ``roots[a] R`` in place of R.
+The x, y or z component of position on the beam is a sum over the nodes: a vector component R at
+each node times an interpolation function of this component. The mass integrals of products of these
+functions are the constant matrices ``gram[a, b]`` for components a and b. Components with equal
+interpolation functions are marked by equal numbers in ``nodes.spaces``, called function spaces. If
+cancellation in these sums would lose accuracy, functions that are orthonormal over the mass are
+used, with ``roots[a] R`` in place of R.
 
-For bending in one plane, tangents are interpolated in one function space for all axes. Mass
-integrals of products of the tangents at nodes g and h, with angles a_g and a_h, are
-``A_gh cos(a_g - a_h)`` and ``A_gh sin(a_g - a_h)`` with the constant Gram matrix A. Vectors have
-components along x, along the bending direction n, and along the axis of rotation ``e = x times n``.
+For bending in one plane, all components of the tangents have the same interpolation functions. Mass
+integrals of products of the tangents at nodes g and h, with angles a_g and a_h, are then ``A_gh
+cos(a_g - a_h)`` and ``A_gh sin(a_g - a_h)`` with the constant Gram matrix A. In plane bending,
+vectors have components along x, along the bending direction n, and along the axis of rotation ``e =
+x times n``.
 """
 
 from collections.abc import Sequence
@@ -28,7 +31,7 @@ from flexarm.spatial import Array, Expr, constant
 
 
 def plane_terms(nodes: Collocation, mass: float, at: Angles, rates: Angles, omega: Expr) -> Terms:
-    """Compute the inertia terms of a span's mass points for bending in one plane.
+    """Compute the inertia terms of a beam's mass points for bending in one plane.
 
     Rotary inertia of the sections is not included.
     """
@@ -79,7 +82,7 @@ def plane_terms(nodes: Collocation, mass: float, at: Angles, rates: Angles, omeg
 
 
 def _axes(along: int, new: type[Expr]) -> Expr:
-    """Return the unit vectors x, n and e as columns in link axes, (3, 3)."""
+    """Return the matrix (3, 3) whose columns are the unit vectors x, n and e in link axes."""
     axes = new(3, 3)
     axes[0, 0] = axes[along, 1] = 1
     axes[3 - along, 2] = 1 if along == 1 else -1
@@ -87,9 +90,9 @@ def _axes(along: int, new: type[Expr]) -> Expr:
 
 
 def _products(nodes: Collocation, c: Expr, s: Expr) -> tuple[Expr, Expr]:
-    """Return inner products ``A_gh cos(a_g - a_h)`` of tangents, and ordered outer products.
+    """Return the matrices ``A_gh cos(a_g - a_h)`` and ``A_gh sin(a_g - a_h)``, (G, G) each.
 
-    Both have shape (G, G); the outer products ``A_gh sin(a_g - a_h)`` are stored for g < h only.
+    Only the entries with g < h of the matrix of sines are nonzero.
     """
     A, n = nodes.gram[0, 0], nodes.count
     K, S = type(c)(constant(A)), type(c)(n, n)
@@ -108,10 +111,10 @@ Sums = dict[tuple[int, int], Expr]  # vectors (G,); keys are (axis, function spa
 class Passing:
     """Material of a sliding link that passes the nodes at the velocity ``(1 - xi) l' P``.
 
-    Accelerations of this material have terms in ``(1 - xi) l`` and in ``(1 - xi)^2 dl/dxi``. The
-    latter are integrated by parts. The boundary term at the mouth of the hub is combined with the
-    momentum of the material that passes there, so that Lagrange's equations are valid for the
-    changing domain.
+    Accelerations of this material have terms in ``(1 - xi) l`` and in ``(1 - xi)^2 dl/dxi``. Mass
+    integrals of the terms in ``dl/dxi`` are integrated by parts. Their boundary term at the mouth
+    of the hub is combined with the momentum of the material that passes there, so that Lagrange's
+    equations are valid for the changing domain.
     """
 
     nodes: GrowingNodes
@@ -120,19 +123,20 @@ class Passing:
 
     @cached_property
     def along(self) -> list[Expr]:
-        """Components of the tangents along each axis, (G,) each."""
+        """Components x, y and z of the tangents at the nodes, (G,) each."""
         return [self.m.t.place[a, :].T for a in XYZ]
 
     @cached_property
     def ahead(self) -> Expr:
-        """Squared rate of the exposed length, divided by the length."""
+        """Squared rate of the exposed length, divided by the length: ``l'^2/l`` [m/s^2]."""
         return self.m.e.out**2 / self.m.e.length
 
     @cached_property
     def accelerations(self) -> Sums:
         """Coefficients of ``(1 - xi) l`` in the accelerations of passing material, (G,) each.
 
-        Keys are an axis and the function space of the coefficients.
+        A key is a pair: the component of the acceleration (0, 1, 2), and the function space in
+        which it is interpolated.
         """
         own, e, P, half = self.nodes.spaces, self.m.e, self.along, 1 + self.nodes.power / 2
         accelerations = {(a, s): type(e.out)(self.nodes.count, 1) for a in XYZ for s in own}
@@ -146,19 +150,23 @@ class Passing:
 
     @cached_property
     def slowed(self) -> Sums:
-        """Mass integrals of ``(1 - xi)^2 l`` times tangents and interpolation functions."""
+        """Mass integrals of ``(1 - xi)^2 l`` times tangents and interpolation functions, (G,) each.
+
+        A key is a pair: the component of the tangents (0, 1, 2), and the space of the functions.
+        """
         return self.integrated(self.nodes.passed, self.along)
 
     def integrated(self, table: Array, vectors: Sequence[Expr]) -> Sums:
         """Return mass integrals of node vectors times interpolation functions, (G,) each.
 
-        ``table[s, a]`` is the matrix (G, G) of integrated products; keys are an axis and a space s.
+        ``table[s, a]`` is the matrix (G, G) of integrated products. A key of the result is a pair:
+        the component of the vectors (0, 1, 2), and the function space s.
         """
         own = self.nodes.spaces
         return {(a, s): constant(table[s, own[a]]) @ vectors[a] for a in XYZ for s in own}
 
     def pull(self, axis: int) -> Expr:
-        """Return the generalised force (G,) of passing material on the vectors R of one axis."""
+        """Return the generalised forces (G,) of passing material on one component of R."""
         own, Y = self.nodes.spaces, self.accelerations
         felt = sum(
             constant(self.nodes.passing[own[axis], s]) @ Y[axis, s] for s in sorted(set(own))
@@ -168,7 +176,8 @@ class Passing:
     def terms(self, accelerations: Sums) -> Terms:
         """Compute the inertia terms of passing material, except the force of `pull`.
 
-        ``accelerations`` are coefficients of the node functions.
+        ``accelerations`` are coefficients of the interpolation functions, with the keys of
+        `accelerations`.
         """
         nodes, m, new, P = self.nodes, self.m, type(self.spin), self.along
         own, ahead, Y, w = nodes.spaces, self.ahead, self.accelerations, self.slowed
@@ -197,10 +206,10 @@ class Passing:
 
 
 def space_terms(nodes: Collocation, mass: float, m: AxisMotion, omega: Expr) -> Terms:
-    """Compute the inertia terms of a span's mass points in space.
+    """Compute the inertia terms of the mass points of a beam that bends in two planes.
 
-    Rotary inertia of the sections is excluded; the motion of sliding material past nodes is
-    included.
+    Rotary inertia of the sections is excluded. For a sliding link, the motion of material past the
+    nodes is included.
     """
     new, own = type(omega), nodes.spaces
     passing = Passing(nodes, m, ca.skew(omega)) if isinstance(nodes, GrowingNodes) else None
@@ -245,9 +254,10 @@ def space_terms(nodes: Collocation, mass: float, m: AxisMotion, omega: Expr) -> 
 
 
 def _functions(nodes: Collocation, spaces: list[int]) -> tuple[dict[int, Expr], dict[int, Expr]]:
-    """Return matrices (G, G) from node values to function coefficients, and the means (G,).
+    """Return matrices (G, G) from node values to function coefficients, and mass integrals (G,).
 
-    Both are given per function space; the means are integrals of the functions over the mass.
+    Both dictionaries have one entry per function space; the mass integrals are those of the
+    functions.
     """
     identity = np.eye(nodes.count)
     if nodes.even:
@@ -260,9 +270,9 @@ def _functions(nodes: Collocation, spaces: list[int]) -> tuple[dict[int, Expr], 
 
 
 def _acceleration(nodes: Collocation, m: AxisMotion, omega: Expr, a: int, space: int) -> Expr:
-    """Return the velocity-dependent acceleration of R along axis ``a``, (G,).
+    """Return component ``a`` of the velocity-dependent acceleration of the vectors R, (G,).
 
-    Only vector components interpolated in the given function space contribute.
+    Only components of R that are interpolated in the given function space contribute.
     """
     spin = ca.skew(omega)
     square = ca.triu2symm(ca.triu(spin @ spin))

@@ -3,10 +3,10 @@
 A section has the bending angles a and b and the twist f; primes are derivatives along the span, and
 T and G are functions of `tangents.Entire`. With ``w = a b' - b a'``, the curvatures in axes rotated
 by bending are ``k_a = a' + G w b`` and ``k_b = b' - G w a``, and the torsion is ``f' - w T``. The
-twist rotates the curvatures into the axes of the section. In plane bending the elastic energy
-equals that of linear theory. A link without twist shapes has no torsional strain. If sections
-shear, the axis is inclined to the section normals by the angles ``(l_a, l_b)``, which are rotated
-into the axes of the section like the curvatures.
+twist rotates the curvatures into the axes of the section. In plane bending without twist, the
+elastic energy of the exact beam equals that of linear theory. A link without twist shapes has no
+torsional strain. If sections shear, the axis is inclined to the section normals by the shear angles
+``(l_a, l_b)``. These shear angles are rotated into the axes of the section like the curvatures.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from flexarm.spatial import Array, Expr, constant
 
 @dataclass(frozen=True)
 class Measured:
-    """Strain measures of the sections at the nodes, with the corresponding stiffnesses."""
+    """Strains of the sections at G nodes, and the section stiffnesses that belong to them."""
 
     # Angles a, b, f and their derivatives a', b', f' per amplitude, (G, m) each. For shear, the
     # shear angles along y and z, and 0, replace the derivatives.
@@ -32,7 +32,7 @@ class Measured:
 
     @classmethod
     def of(cls, nodes: Collocation) -> "list[Measured]":
-        """Return the measures of bending and of shear whose energy differs from linear theory."""
+        """Return the strains, of bending and of shear, whose energy differs from linear theory."""
         turn = nodes.bend - nodes.shear_slope if nodes.shears else nodes.bend
         measures = [cls((*turn, nodes.twist, *nodes.curve, nodes.torsion), nodes.stiffness[:3])]
         if nodes.shears:
@@ -43,7 +43,10 @@ class Measured:
 
     @property
     def used(self) -> tuple[bool, ...]:
-        """Whether each of six strain measures depends on the amplitudes; empty if uncoupled."""
+        """Whether the amplitudes change each of six angles and strains, in the order of ``rows``.
+
+        The tuple is empty if the energy of these strains is that of linear theory.
+        """
         a, b, f, *strained = (bool(np.any(rows)) for rows in self.rows)
         if not ((a and b) or ((a or b) and f and not self.alike)) or not any(strained):
             return ()
@@ -51,20 +54,21 @@ class Measured:
 
     @property
     def alike(self) -> bool:
-        """Whether the stiffnesses of the sections along y and z are equal."""
+        """Whether each section has the same stiffness along y as along z."""
         return bool(np.all(self.stiffness[0] == self.stiffness[1]))
 
 
 def strains(nodes: Collocation) -> bool:
-    """Return whether the elastic energy is more than linear theory's quadratic form.
+    """Return whether the elastic energy differs from the quadratic form of linear theory.
 
-    It is more if the link bends in two planes, or bends in one plane and twists.
+    The energy differs if the link bends in two planes, or bends and twists with unequal
+    stiffnesses.
     """
     return bool(Measured.of(nodes))
 
 
 def strain_energy(nodes: Collocation, d: Expr) -> Expr:
-    """Compute the elastic energy beyond linear theory [J]."""
+    """Compute the elastic energy [J] beyond linear theory at amplitudes d, (m,)."""
     total = type(d)(0)
     for measured in Measured.of(nodes):
         for g in range(nodes.count):
@@ -76,7 +80,7 @@ def strain_energy(nodes: Collocation, d: Expr) -> Expr:
 
 
 def strain_effort(nodes: Collocation, d: Expr, functions: Sequence[Entire[Expr]] = ()) -> Expr:
-    """Compute the gradient (m,) of `strain_energy` in the amplitudes.
+    """Compute the gradient (m,) of `strain_energy` by the amplitudes d, (m,).
 
     ``functions`` are the trigonometric functions at the nodes, if already computed.
     """
@@ -98,9 +102,10 @@ def strain_effort(nodes: Collocation, d: Expr, functions: Sequence[Entire[Expr]]
 
 @cache
 def _node(used: tuple[bool, ...], alike: bool) -> tuple[ca.Function, ca.Function]:
-    """Return two CasADi functions: a node's energy, and its gradient in the six strain measures.
+    """Return two CasADi functions: the strain energy of a node, and its gradient (6,).
 
-    Functions of ``a^2 + b^2`` and their derivatives are inputs.
+    The gradient is by the three angles and the three strains of `Measured.rows`. Inputs of both
+    functions are these six values, the stiffnesses, and the functions in `Entire.values`.
     """
     symbols = [ca.SX.sym(name) for name in ("a", "b", "f", "da", "db", "df")]
     a, b, f, da, db, df = (s if on else ca.SX(1, 1) for s, on in zip(symbols, used, strict=True))

@@ -2,10 +2,10 @@
 
 The bending rotation vector of a section is ``(0, -b, a)``, with the bending angles a and b: the
 sums of slope shapes times amplitudes along y and z. The twist f rotates the section about its
-tangent. Plane bending has only one angle. In space all quantities follow from functions of
-``x = a^2 + b^2`` that have no singularity: ``c_k = sum (-x)^n/(2n+k)!``, where ``c_0`` and ``c_1``
-are the cosine of the angle and its sine divided by the angle, with
-``dc_k/dx = (k c_{k+2} - c_{k+1})/2``.
+tangent. In plane bending, a or b is zero. For bending in two planes, all quantities follow from
+functions of ``x = a^2 + b^2`` that have no singularity: ``c_k = sum (-x)^n/(2n+k)!``, where ``c_0``
+and ``c_1`` are the cosine of the angle and its sine divided by the angle, with ``dc_k/dx = (k
+c_{k+2} - c_{k+1})/2``.
 """
 
 import math
@@ -28,7 +28,7 @@ Rows = Sequence[Expr]  # components along three axes, at n sections, (n,) each
 
 @dataclass(frozen=True)
 class Angles:
-    """Rotation angles of n sections along y, along z and in twist, and their stretch, (n,) each.
+    """Bending angles along y and z, twist [rad] and stretch of n sections, (n,) each.
 
     A quantity that is independent of the amplitudes is a column of structural zeros.
     """
@@ -40,7 +40,7 @@ class Angles:
 
     @classmethod
     def at(cls, bend: Array, twist: Array, stretch: Array, d: Expr) -> "Angles":
-        """Return the angles of n sections at amplitudes (or rates) d, (m,).
+        """Return the angles of n sections at amplitudes d, (m,); from rates d, their rates.
 
         Shapes are ``bend`` (2, n, m), ``twist`` (n, m) and ``stretch`` (n, m).
         """
@@ -48,13 +48,16 @@ class Angles:
 
     @classmethod
     def of(cls, nodes: Collocation, d: Expr) -> "Angles":
-        """Return the angles of the sections at all nodes, at amplitudes (or rates) d, (m,)."""
+        """Return the angles of the sections at all nodes, at amplitudes d, (m,).
+
+        If d contains the rates of the amplitudes, the result contains the rates of the angles.
+        """
         return cls.at(nodes.bend, nodes.twist, nodes.stretch, d)
 
 
 @dataclass(frozen=True)
 class Tangents:
-    """Tangents ``P = (1 + eps) t`` at n sections, (3, n), one row per axis x, y, z."""
+    """Tangents ``P = (1 + eps) t`` of the axis at n sections, (3, n), and their derivatives."""
 
     unit: Expr  # the unit tangents t
     place: Expr  # P
@@ -68,9 +71,9 @@ class Tangents:
 
 
 def tangents(at: Angles, rates: Angles, straight: Array | None = None) -> Tangents:
-    """Compute tangents with derivatives and rates from the angles of n sections.
+    """Compute the tangents at n sections, with derivatives and rates, from the section angles.
 
-    ``straight`` are the lengths of the tangents without stretch; None stands for 1.
+    ``straight`` (n,) are the lengths of the tangents of the unstretched beam; None stands for 1.
     """
     if not (at.a.nnz() and at.b.nnz()):
         t, by_a, by_b, rate, bias = _in_plane(at, rates)
@@ -90,12 +93,18 @@ def tangents(at: Angles, rates: Angles, straight: Array | None = None) -> Tangen
 
 
 def scaled_rows(rows: Expr, factors: Expr) -> Expr:
-    """Return a matrix (3, n) with columns scaled by (1, n); zero rows stay structural zeros."""
+    """Return the matrix ``rows`` (3, n) with column j multiplied by ``factors[j]``.
+
+    Rows that are structurally zero stay so.
+    """
     return ca.vertcat(*[rows[k, :] * factors if rows[k, :].nnz() else rows[k, :] for k in range(3)])
 
 
 def _in_plane(at: Angles, rates: Angles) -> tuple[Expr, Expr, Expr, Expr, Expr]:
-    """Return tangents, derivatives by a and b, rate and bias, for bending in at most one plane."""
+    """Return tangents, their derivatives by a and b, rate and bias, for bending in one plane.
+
+    All five results have shape (3, n).
+    """
     along = 2 if at.b.nnz() else 1
     angle, speed = (at.b, rates.b) if along == 2 else (at.a, rates.a)
     cosine: Expr = ca.cos(angle.T)
@@ -131,10 +140,10 @@ def _in_space(at: Angles, rates: Angles) -> tuple[Expr, Expr, Expr, Expr, Expr]:
 
 @dataclass(frozen=True)
 class Entire(Generic[E]):
-    """Entire functions of ``x = angle^2``; a trailing 1 or 2 denotes derivatives by x/2.
+    """Functions of ``x = angle^2`` without singularity; a trailing 1 or 2 is a derivative by x/2.
 
     C is the cosine of the angle, S its sine divided by the angle, T = (1 - C)/x, and G = (1 - S)/x.
-    ``four`` and ``five`` are c_4 = (1/2 - T)/x and c_5 = (1/6 - G)/x.
+    The attributes ``four`` and ``five`` are c_4 = (1/2 - T)/x and c_5 = (1/6 - G)/x.
     """
 
     C: E
@@ -146,7 +155,7 @@ class Entire(Generic[E]):
 
     @classmethod
     def of(cls, x: E) -> "Entire[E]":
-        """Compute the functions by their power series."""
+        """Compute C, S, T, G, c_4 and c_5 at x by power series."""
         four, five = _series(x, 4), _series(x, 5)
         T, G = 0.5 - x * four, 1 / 6 - x * five
         return cls(1 - x * T, 1 - x * G, T, G, four, five)
@@ -173,12 +182,12 @@ class Entire(Generic[E]):
 
     @property
     def values(self) -> tuple[E, ...]:
-        """G, T, S and their derivatives G1, T1, S1."""
+        """The functions G, T, S and their derivatives G1, T1, S1 by x/2."""
         return self.G, self.T, self.S, self.G1, self.T1, self.S1
 
 
 def _series(x: E, k: int) -> E:
-    """Return ``sum_n (-x)^n/(2n + k)!``, by Horner's rule."""
+    """Return ``sum_n (-x)^n/(2n + k)!`` by Horner's rule."""
     last, *rest = reversed(_coefficients(k))
     total = 0 * x + last
     for coefficient in rest:
@@ -188,9 +197,9 @@ def _series(x: E, k: int) -> E:
 
 @cache
 def _coefficients(k: int) -> tuple[float, ...]:
-    """Return the coefficients, lowest power first, of a polynomial that approximates the series.
+    """Return coefficients, lowest power first, of a polynomial in x close to the series c_k.
 
-    The truncated Chebyshev expansion is accurate for angles up to pi.
+    The polynomial is a truncated Chebyshev expansion, accurate for angles up to pi.
     """
     whole = [(-1.0) ** n / math.factorial(2 * n + k) for n in range(2 * ROTATION_TERMS)]
     top = math.pi**2
@@ -203,7 +212,7 @@ def _coefficients(k: int) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class Turned:
-    """Rotation and angular velocity of a section, with Jacobian by the three angles."""
+    """Rotation and angular velocity of a section, with Jacobian by its three angles."""
 
     rotation: Expr  # in link axes, (3, 3)
     # by_a, by_b, by_twist: angular velocity per rate of the bending angles a and b and of the
@@ -216,7 +225,7 @@ class Turned:
     bias: Expr
 
     def columns(self, rows: Sequence[Expr]) -> Expr:
-        """Compute angular velocity (3, m) from rates of the three angles, (1, m) each."""
+        """Compute the angular velocity (3, m) from rates of the angles a, b and f, (1, m) each."""
         total = type(self.spin)(3, rows[0].shape[1])
         for by, row in zip((self.by_a, self.by_b, self.by_twist), rows, strict=True):
             if row.nnz():
@@ -225,7 +234,7 @@ class Turned:
 
 
 def turned(at: Angles, rates: Angles) -> Turned:
-    """Compute a section's rotation: twist about x, then the shortest rotation onto the tangent."""
+    """Compute a section's rotation: twist about x, then the smallest rotation onto the tangent."""
     f, F, bent = at.twist, rates.twist, Bent.of(at, rates)
     rotation: Expr = ca.horzcat(*[ca.vertcat(*axis) for axis in bent.axes])
     # Bending rotates about an axis perpendicular to x. Components in bent axes therefore differ
@@ -245,9 +254,10 @@ def turned(at: Angles, rates: Angles) -> Turned:
 
 @dataclass(frozen=True)
 class Bent:
-    """Rotations of n sections by bending alone, onto the tangent t and the axes e2 and e3.
+    """Rotations of n sections by bending alone, from link axes to the axes t, e2 and e3.
 
-    Vectors have components along t, e2 and e3, (n,) each.
+    The x axis rotates into the tangent t, y into e2 and z into e3. Vectors have components along t,
+    e2 and e3, (n,) each.
     """
 
     axes: tuple[Rows, Rows, Rows]  # t, e2 and e3 in link axes
