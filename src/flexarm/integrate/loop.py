@@ -68,7 +68,7 @@ def evaluate_within(m: IntegratorState, t: float, row: int) -> int:
 
 @kernel
 def leaves_bounds_within(m: IntegratorState) -> int:
-    """Return 1 if an event function leaves its bounds at inner points of the last step, or 0."""
+    """Return 1 if an event function leaves its bounds at inner points of the last step; else 0."""
     if m.checks_within == 0 or m.sample == 0:
         return 0
     count = m.event_count

@@ -1,4 +1,4 @@
-"""Compiled equations of motion (accelerations and powers), and their derivatives."""
+"""Compiled equations of motion (accelerations and powers) and their derivatives."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ from flexarm.model import Model
 
 @dataclass(frozen=True)
 class MotionFunctions:
-    """Equations of motion with control law and actuators, compiled, and compiled derivatives."""
+    """Compiled equations of motion with control law and actuators, and their derivatives."""
 
     equation: Equation  # equation of motion of the arm
     # A function (t, q, v) to u that is part of the equations, or None.
@@ -28,7 +28,7 @@ class MotionFunctions:
 
     @property
     def ruled(self) -> bool:
-        """Whether the equations contain a CasADi law of time and state, for inputs or a wrench."""
+        """Whether the equations contain a CasADi law that computes inputs or a wrench."""
         return self.law is not None or bool(self.actuators.wrenches)
 
     @property
@@ -37,7 +37,7 @@ class MotionFunctions:
         return self.ruled or bool(self.actuators.impulses and self.equation.model.orbit)
 
     def trace(self, formulation: Formulation, *, accelerated: bool = False) -> ca.Function:
-        """Return the CasADi function of accelerations and powers, see `motion_of`."""
+        """Return the CasADi function of accelerations and powers (see `motion_of`)."""
         return motion_of(formulation, self.law, self._acting(formulation), accelerated=accelerated)
 
     def compiled(self) -> Compiled:
@@ -47,25 +47,25 @@ class MotionFunctions:
     def slopes(self, level: Level = "quick") -> Compiled:
         """Return compiled derivatives of inverse-dynamics force and powers by q, v and a.
 
-        They take half the operations of derivatives of accelerations, which need the inverse of the
-        mass matrix.  Derivatives of the force are stored by columns, the order in which systems are
-        solved.
+        Derivatives of the force take half the operations of derivatives of the accelerations, which
+        need the inverse of the mass matrix. Jacobians of the force are stored in column-major
+        order.
         """
         return self._compile("slopes", lambda f: _slopes(self.trace(f, accelerated=True)), level)
 
     def matrices(self) -> Compiled:
-        """Return compiled mass, stiffness and damping matrices, servo gains included."""
+        """Return compiled mass, stiffness and damping matrices, with servo gains included."""
         if not self.actuators.servos:
             return self.equation.compiled("matrices")
         return self._compile("matrices", lambda f: matrices_of(f, self._acting(f)), "quick")
 
     @cached_property
     def _own(self) -> dict[str, Callable[[Model], Any]]:
-        """Functions, by kind, that list the model's actuators where these are unchanged."""
+        """Functions that list the model's actuators, by kind, where the actuators are unchanged."""
         return self.actuators.own(self.equation.model)
 
     def _acting(self, formulation: Formulation) -> Actuators:
-        """Return the actuators with the formulation's parameters, which may be symbols."""
+        """Return the actuators with the parameters of a formulation, which may be symbols."""
         elements = {kind: list_of(formulation.model) for kind, list_of in self._own.items()}
         return replace(self.actuators, **elements)
 
@@ -85,10 +85,10 @@ class MotionFunctions:
 
 @dataclass(frozen=True)
 class InterpretedMotion(MotionFunctions):
-    """Equations of motion for a short trial, evaluated by CasADi without compilation."""
+    """Equations of motion that CasADi evaluates without compilation, for short trials."""
 
     def matrices(self) -> Compiled:
-        """Return mass, stiffness and damping matrices as CasADi functions, servo gains included."""
+        """Return mass, stiffness and damping matrices as CasADi functions, with servo gains."""
         return self._compile("matrices", lambda f: matrices_of(f, self._acting(f)), "quick")
 
     def _compile(

@@ -1,6 +1,7 @@
-"""Options of a run, each declared once with unit, bounds and description.
+"""Options of a simulation, each declared once with unit, bounds and description.
 
-The command line is built from them too, so this module imports nothing slow to load.
+The command line is built from these declarations, so this module imports nothing that is slow to
+load.
 """
 
 import math
@@ -51,7 +52,7 @@ Locks = Mapping[str, Sequence[tuple[float, float]]]
 
 @dataclass(frozen=True)
 class Option:
-    """Declaration of an option of a run, attached to a field of `RunOptions`."""
+    """Declaration of an option of a simulation, attached to a field of `RunOptions`."""
 
     help: str  # description in one line
     more: str = ""  # further sentences for docs and docstrings
@@ -63,7 +64,7 @@ class Option:
     flag: str = ""  # command-line flag with its value; empty for Python only
 
     def read(self, name: str, value: Any) -> Any:
-        """Return a value in SI units, or raise an error that names the option."""
+        """Return an option's value in SI units, or raise an error that names the option."""
         if self.unit and self.bounds[0] == 0:
             return require_positive(name, value, SimulationError, unit=self.unit)
         if self.unit:
@@ -128,7 +129,7 @@ FUNCTION = partial(require_function, error=SimulationError)
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """Options of a run, in SI units; `RunOptions.of` checks user input."""
+    """Options of a simulation, in SI units; `RunOptions.of` checks user input."""
 
     t_end: Annotated[
         float, Option("duration", unit="s", bounds=(SHORTEST_RUN, LONGEST_RUN), flag="--t-end S")
@@ -306,8 +307,8 @@ class RunOptions:
         Raises
         ------
         SimulationError
-            If an option is of the wrong kind or out of bounds, or options are incompatible; the
-            message begins with the name of the option.
+            If an option is of the wrong kind or out of bounds, or if two options are incompatible.
+            The message begins with the name of the option.
         """
         return cls(
             **{
@@ -318,7 +319,7 @@ class RunOptions:
         )
 
     def __post_init__(self) -> None:
-        """Raise an error if options are incompatible, or take too many samples or steps."""
+        """Raise an error if options are incompatible, or ask for too many samples or steps."""
         t_end, dt, step, period = self.t_end, self.dt, self.step, getattr(self.control, "period", 0)
         if dt is not None and dt > t_end:
             raise SimulationError(f"dt: must be at most the duration, {t_end:g} s, got {dt:g} s")
@@ -360,7 +361,7 @@ class RunOptions:
 
     @property
     def tolerance(self) -> float:
-        """Tolerance of the integration: ``rtol``, or a smaller one for an energy audit."""
+        """Relative tolerance of the integration: ``rtol``, or a smaller one for an energy audit."""
         return min(self.rtol, AUDIT_BALANCE) if self.energy_audit else self.rtol
 
 
@@ -370,7 +371,7 @@ OPTIONS: dict[str, Option] = {
 
 
 def documented(text: str) -> str:
-    """Return a docstring with its reference to the options table replaced by all options."""
+    """Return a docstring in which the reference to the options table is replaced by the table."""
     lines = []
     for name, option in OPTIONS.items():
         description = option.help[0].upper() + option.help[1:]

@@ -1,4 +1,4 @@
-"""Functions of time, error scales and bounds of an arm, as integrators need them."""
+"""Functions of time, error scales and bounds of an arm, in the form integrators need."""
 
 import itertools
 import math
@@ -52,9 +52,9 @@ MISSION_PORTS = (
 
 @dataclass(frozen=True)
 class Channel:
-    """A function of time that drives an arm: input, wrench factor, prescribed motion, target.
+    """A function of time of an arm: input, wrench factor, prescribed motion or target.
 
-    The function's times count from ``begin`` [s]; ``offset`` is added to the function's values.
+    The times of the function count from ``begin`` [s], and ``offset`` is added to its values.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Channel:
 
     @property
     def pieces(self) -> Array:
-        """Pieces of the channel's function, one per row, see `flexarm.model.profiles.pieces`."""
+        """Pieces of the function of time, one per row (see `flexarm.model.profiles.pieces`)."""
         rows = pieces(self.profile)
         if self.begin or self.offset:
             rows = rows.copy()
@@ -73,7 +73,7 @@ class Channel:
         return rows
 
     def at(self, times: Array) -> Array:
-        """Evaluate values, rates and accelerations at T times [s], (3, T)."""
+        """Return values, rates and accelerations at T times [s] as rows, (3, T)."""
         values = evaluate_at(self.profile, times - self.begin)
         values[0] += self.offset
         return values
@@ -81,7 +81,7 @@ class Channel:
 
 @dataclass(frozen=True)
 class Measures:
-    """Groups of quantities, linear in the coordinates, whose ranges scale integration errors."""
+    """Quantities, linear in the coordinates, relative to whose ranges errors are measured."""
 
     rows: Array  # coefficients of the coordinates, one row per quantity, (R, n)
     rate_rows: Array  # coefficients of the modal rates, one row per quantity, (R, n)
@@ -100,7 +100,7 @@ class Measures:
 
 @dataclass(frozen=True)
 class StateLimit:
-    """A linear function of (q, v), and bounds at which the run ends."""
+    """A linear function of (q, v) with bounds; a run ends where it leaves them."""
 
     row: Array  # coefficients of (q, v), (2n,)
     # low, high: bounds of the function.
@@ -113,7 +113,7 @@ class StateLimit:
 
 
 def table_of(compiled: Compiled, buffers: Mapping[str, Array]) -> tuple[Ints, list[Array]]:
-    """Return a pointer table for compiled equations, and the arrays to which it points."""
+    """Return a table of pointers to the arguments of compiled equations, and the arrays."""
     arguments = compiled.inputs[: len(compiled.inputs) - len(compiled.constants)]
     arrays = [buffers[port.name] for port in arguments]
     arrays += [*compiled.constants, *(buffers[port.name] for port in compiled.outputs)]
@@ -124,10 +124,10 @@ def table_of(compiled: Compiled, buffers: Mapping[str, Array]) -> tuple[Ints, li
 def channels(
     model: Model, inputs: Mapping[str, AnyProfile], q: Array, begins: Mapping[str, float]
 ) -> tuple[list[Channel], ...]:
-    """Return the functions of time of an arm: inputs, wrench factors, prescribed motions, targets.
+    """Return the inputs, wrench factors, prescribed motions and targets as functions of time.
 
-    Servos without a target hold the coordinates q; targets count from the times [s] that `begins`
-    has by joint, or from 0.
+    The target of a servo without a target is its position at coordinates q. The times of a target
+    count from 0, or from the time [s] that `begins` contains for the joint.
     """
     drives = [
         Channel(axis.name, inputs.get(axis.name) or axis.acts.input or STILL)
@@ -151,12 +151,12 @@ def channels(
 
 
 def jumps(functions: Sequence[Channel]) -> Array:
-    """Return the times [s] at which any channel jumps, sorted."""
+    """Return the times [s] at which any function of time jumps, sorted."""
     return np.array(sorted({t for function in functions for t in function.pieces[1:, 0].tolist()}))
 
 
 def refuse_short_tables(functions: Sequence[Channel], t_end: float) -> None:
-    """Raise an error if the table of a channel ends before the run does."""
+    """Raise an error if the table of a function of time ends before the run does."""
     for function in functions:
         end = function.begin + last_time(function.profile)
         if end < t_end * (1 - 1e-12):
@@ -176,11 +176,11 @@ def system_of(
     work_integrals: int = WORKS,
     impulses: int = 0,
 ) -> tuple[System, dict[str, Array]]:
-    """Build the record of compiled equations and channels; also return its arrays by name.
+    """Build the record of compiled equations and functions of time, and its arrays by name.
 
-    With several lanes, each element of every array is `lanes` adjacent numbers, one per arm, and
-    each channel is listed once per arm.  The equations return `work_integrals` powers, then
-    `impulses` rates of impulses.
+    With several arms in SIMD lanes, each element of an array is replaced by `lanes` adjacent
+    numbers, one per arm, and each function of time is listed once per arm. The equations return
+    accelerations, `work_integrals` powers, and `impulses` forces and torques.
     """
     model = equation.model
     functions = [channel for group in groups for channel in group]
@@ -233,7 +233,7 @@ def system_of(
 
 
 def measures(model: Model, q: Array, vibration: Vibration) -> Measures:
-    """Build the quantities by which errors are scaled, linearised at coordinates q."""
+    """Build the quantities that scale the integration errors, linearised at coordinates q."""
     rows: list[Array] = []
     group: list[int] = []
     floor: list[float] = []
@@ -303,8 +303,8 @@ def state_limits_of(
 ) -> list[StateLimit]:
     """Return all bounds at which a run ends: joint limits, ends of sliding links, tip slopes.
 
-    The result includes the position bounds of `digit_limits`.  Joint limits may be left out, since
-    the equations are valid beyond them.
+    The result includes the position bounds of `digit_limits`. With ``limits=False`` it does not
+    include joint limits, since the equations are valid beyond these.
     """
     n, bounds = model.size, digit_limits(model, rtol)
     unit = np.eye(2 * n)
@@ -346,7 +346,7 @@ def state_limits_of(
 
 
 def _less_bending(model: Model, part: LinkModel) -> str:
-    """Return advice for a span that bends too far: more spans, if the link can have more."""
+    """Return advice for a link whose tip bends too far: more spans, or a stiffer link."""
     if part.exact is None or part.body.range is not None:
         return "Stiffen or split the link."
     link = model.arm.links[part.number - 1]
@@ -369,7 +369,7 @@ def _limits(
 
 
 def read_inputs(model: Model, inputs: Mapping[str, Any]) -> dict[str, AnyProfile]:
-    """Return input profiles by joint, from numbers, profiles or data as in a model file."""
+    """Return functions of time by joint, from numbers or data in the form of the model file."""
     joints = {axis.name: axis.acts for axis in model.axes if axis.driven}
     profiles: dict[str, AnyProfile] = {}
     for name, value in inputs.items():

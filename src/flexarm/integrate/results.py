@@ -1,4 +1,4 @@
-"""Construction of a run from a solution: all results evaluated at the samples."""
+"""Construction of a run from a solution: all results are evaluated at the samples."""
 
 from collections.abc import Mapping
 from dataclasses import astuple, replace
@@ -80,7 +80,7 @@ def run_of(
 
 
 def _momentum(placed: Equation, times: Array, q: Array, v: Array) -> Array:
-    """Return the momenta of an arm on a free base, in inertial axes, at the samples, (T, 15)."""
+    """Return the momenta of an arm on a free base at T samples, in inertial axes, (T, 15)."""
     momenta, rate = np.hstack(placed.inertial_momentum(q, v)), placed.model.orbit
     if rate:
         t, row = ca.SX.sym("t"), ca.SX.sym("row", momenta.shape[1])
@@ -90,7 +90,7 @@ def _momentum(placed: Equation, times: Array, q: Array, v: Array) -> Array:
 
 
 def _own_inputs(task: InitialValueProblem, solution: Solution) -> bool:
-    """Return whether all inputs come from the model file, without a control law."""
+    """Return whether all inputs come from the model file, and none from a control law."""
     profiles = {axis.name: axis.acts.input for axis in task.equation.model.axes}
     unchanged = (channel.profile == (profiles[channel.name] or STILL) for channel in task.groups[0])
     law = task.motion.law or (solution.held is not None and not task.motion.actuators.sampled)
@@ -110,7 +110,7 @@ def _feedback(law: ca.Function, task: InitialValueProblem) -> tuple[Array, Array
 
 
 def _inputs(task: InitialValueProblem, solution: Solution) -> Array:
-    """Return the inputs at the samples, servo action included, (T, inputs)."""
+    """Return the inputs at T samples, with servo action, (T, inputs)."""
     n = task.equation.model.size
     count = len(solution.times)
     if solution.held is not None and not task.motion.actuators.sampled:
@@ -136,14 +136,14 @@ def _inputs(task: InitialValueProblem, solution: Solution) -> Array:
 
 
 def _states_of(task: InitialValueProblem, solution: Solution) -> Array:
-    """Return the states of servos and drives at the samples, (T, states)."""
+    """Return the states of servos, friction and windings at T samples, (T, states)."""
     actuators = task.motion.actuators
     first = 2 * task.equation.model.size + actuators.work_integrals + actuators.impulses
     return solution.states[:, first:]
 
 
 def _targets(task: InitialValueProblem, times: Array) -> Array:
-    """Return targets of servos and ties, then target rates, at times [s], (2 targets, T)."""
+    """Return targets of servos and ties, followed by target rates, at T times [s]."""
     rows = [channel.at(times) for channel in task.groups[3]]
     values = np.array(rows).reshape(-1, 3, len(times))
     return np.concatenate([values[:, 0], values[:, 1]])
@@ -177,7 +177,7 @@ def _drives(task: InitialValueProblem, solution: Solution, u: Array) -> DriveDat
 
 
 def _held(task: InitialValueProblem, solution: Solution) -> Array:
-    """Return held inputs and integral terms of sampled servos at the samples, (T, 2 servos)."""
+    """Return held inputs and integral terms of sampled servos at T samples, (T, 2 servos)."""
     if solution.held is not None:
         return solution.held
     return np.zeros((len(solution.times), 2 * task.motion.actuators.sampled))
@@ -197,7 +197,7 @@ def _integrals(
 
 
 def of_model(run: Run, model: Model) -> Run:
-    """Return a phase's run in coordinates of the unlocked model; locked joints have zero inputs."""
+    """Return a run with locked joints in the coordinates of the unlocked model."""
     u = np.zeros((len(run.t), len(input_names(model))))
     for k, name in enumerate(input_names(run.model)):
         u[:, input_names(model).index(name)] = run.u[:, k]
@@ -205,7 +205,7 @@ def of_model(run: Run, model: Model) -> Run:
 
 
 def joined(first: Run, second: Run) -> Run:
-    """Join the runs of two successive phases; the common instant comes from the second run."""
+    """Join the runs of two successive phases; the common instant is stored once."""
     before_end = slice(0, -1)
     changes: dict[str, Any] = {
         name: np.concatenate([getattr(first, name)[before_end], getattr(second, name)])

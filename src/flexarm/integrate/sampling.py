@@ -1,4 +1,4 @@
-"""Digital controllers in a run: sampled control laws and sampled servos."""
+"""Digital controllers in a simulation: sampled control laws and sampled servos."""
 
 import traceback
 from abc import ABC, abstractmethod
@@ -17,10 +17,7 @@ from flexarm.spatial import Array
 
 
 def no_number_near(m: IntegratorState, step: float) -> str:
-    """Return a message that names an input which is not finite, now or one step ahead.
-
-    The message is empty if all inputs of the CasADi law are finite.
-    """
+    """Return a message that names an input which is not finite now or one step ahead, or ''."""
     problem, law = m.problem, m.problem.motion.law
     if law is None:
         return ""
@@ -36,7 +33,7 @@ def no_number_near(m: IntegratorState, step: float) -> str:
 
 
 class Sampler(ABC):
-    """Digital controllers in a run: sample times, and values held from each sample on."""
+    """Digital controllers in a simulation: sampling times, and values held between them."""
 
     def __init__(self, problem: InitialValueProblem) -> None:
         self.problem, self.end = problem, float(problem.times[-1])
@@ -46,13 +43,13 @@ class Sampler(ABC):
 
     @abstractmethod
     def ask(self, m: IntegratorState) -> str:
-        """Sample the controllers at the current state, and hold their results.
+        """Sample the controllers at the current state, and hold the values that they return.
 
-        Returns an error message, empty if the sample is valid.
+        The return value is an error message, or '' if the values are valid.
         """
 
     def at(self, times: Array) -> Array | None:
-        """Return the values held at given times [s], one row per time; None without samples."""
+        """Return the values held at given times [s], one row per time; None before any sample."""
         if not self.values:
             return None
         rows = np.searchsorted(np.array(self.times), times * (1 + 1e-12), side="right") - 1
@@ -80,7 +77,7 @@ class SampledLaw(Sampler):
         Raises
         ------
         SimulationError
-            If the first answer has the wrong type or shape, so that no run has begun.
+            If the first result of the law has the wrong type or shape.
         """
         n, names = m.system.n, self.problem.equation.input_names
         try:
@@ -105,7 +102,7 @@ class SampledLaw(Sampler):
 
 
 def _raised(error: Exception) -> str:
-    """Return a one-line description of an exception raised by a law, with file and line."""
+    """Return a one-line description, with file and line, of an exception in a control law."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     try:
         text = " ".join(str(error).split())
@@ -116,7 +113,7 @@ def _raised(error: Exception) -> str:
 
 
 class SampledServos(Sampler):
-    """Sampled servos; records hold their held inputs, then their integral terms."""
+    """Sampled servos of an arm: for each, the held input and the integral term."""
 
     def __init__(self, m: IntegratorState) -> None:
         super().__init__(m.problem)
@@ -137,7 +134,7 @@ class SampledServos(Sampler):
         return np.concatenate([self.held, integrals])
 
     def ask(self, m: IntegratorState) -> str:
-        """Sample the servos that are due, and hold their inputs until the next sample."""
+        """Sample the servos that are due, and hold their inputs until their next sample."""
         for index in range(len(self.servos)):
             self._tick(m, index)
         due_times = [self._due(index) for index in range(len(self.servos))]

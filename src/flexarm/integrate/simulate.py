@@ -1,4 +1,4 @@
-"""Simulation of an arm, from its model file to a run."""
+"""Simulation of an arm, from the model file to the run."""
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -99,25 +99,25 @@ def simulate(
     arm
         The arm.
     t_end, dt, method, ...
-        The options of the run: docs/options.md has a table of them.
+        Options of the simulation: docs/options.md has a table of them.
 
     Returns
     -------
     Run
-        The motion as far as it was computed. Its ``status`` is ``finished``, ``stopped``, or
-        ``interrupted`` (by Ctrl-C, SIGTERM or SIGHUP, also during the compilation of a later
-        phase).
+        Result of the simulation, up to the time that it reached. The ``status`` of the run is
+        ``finished``, ``stopped``, or ``interrupted`` (by Ctrl-C, SIGTERM or SIGHUP, also during the
+        compilation of a later phase).
 
     Raises
     ------
     SimulationError
-        If the run cannot begin, the formulation does not support the arm, or the run would take
-        too long.
+        If the simulation cannot begin, the formulation does not support the arm, or the simulation
+        would take too long.
 
     Warns
     -----
     LongRun
-        If the run will take more than a minute of CPU; the warning says what to change.
+        If the simulation will take more than a minute of CPU time. The warning says what to change.
     """
     options = RunOptions.of(
         t_end=t_end, dt=dt, method=method, rtol=rtol, step=step, formulation=formulation,
@@ -132,7 +132,7 @@ simulate.__doc__ = documented(simulate.__doc__ or "")
 
 
 def run_arm(arm: Arm, options: RunOptions) -> Run:
-    """Simulate an arm with validated options."""
+    """Simulate an arm with options that are already checked."""
     arm, acting = validated(arm), tuple[Acting, ...]()
     if options.wrenches is not None:
         arm, acting = acting_on(arm, options.wrenches)
@@ -155,18 +155,18 @@ class Simulation:
     times
         Sample times [s].
     acting
-        Wrenches of time and state, whose unit wrenches the arm contains.
+        Wrenches computed from time and state, for each of which the arm has six unit wrenches.
     audited
-        Whether the motion is solved again if it may have missed the tolerance.
+        Whether the simulation is repeated if it may have missed the tolerance.
 
     Attributes
     ----------
     hybrid
-        Hybrid simulation of events, brakes and locks; None for an arm without any.
+        Hybrid simulation of events, brakes and locks; None for an arm without any of these.
     first
         Initial-value problem of the phase in which the method was chosen.
     method, why, tolerance
-        Method in use, reason for its choice, and tolerance of the integration.
+        Integration method, reason for its choice, and relative tolerance of the integration.
 
     Raises
     ------
@@ -220,7 +220,7 @@ class Simulation:
         consider([effort], allow_long=options.allow_long)
 
     def _hybrid(self) -> HybridSimulation | None:
-        """Return the hybrid simulation of events, brakes and locks; None if there are none."""
+        """Return the hybrid simulation of events, brakes and locks; None without any of these."""
         model, options, arm = self.model, self.options, self.model.arm
         if options.locks:
             refuse_inputs(model, options.inputs, locked_phases(model, options.locks, options.t_end))
@@ -237,7 +237,7 @@ class Simulation:
         return hybrid
 
     def _prepare(self, state: State) -> InitialValueProblem:
-        """Return the initial-value problem of the phase that begins at a state."""
+        """Return the initial-value problem of the phase that begins at a given state."""
         options = self.options
         if self.hybrid is not None:
             return phase_problem(
@@ -256,7 +256,7 @@ class Simulation:
         )  # fmt: skip
 
     def _choose(self, task: InitialValueProblem, tolerance: float) -> tuple[Method, str]:
-        """Return the method of a phase, and the reason for the choice."""
+        """Return the integration method of a phase, and the reason for its choice."""
         if not self.automatic:
             return METHODS[self.options.method], "asked for"
         return choose(task, tolerance, audit=self.options.energy_audit, period=self.period)
@@ -317,7 +317,7 @@ class Simulation:
         return replace(run, event_records=tuple(hybrid.log))
 
     def _solve(self, task: InitialValueProblem, previous: Run | None) -> tuple[Run, Solution]:
-        """Integrate a phase; return the run up to its end, and the solution of the phase."""
+        """Integrate a phase; return the run from time 0 to its end, and the phase's solution."""
         options = self.options
         task = replace(task, times=split(task.times, self.parts))
         build_run, live = partial(self._run_of, task, previous), options.live
@@ -361,7 +361,7 @@ class Simulation:
         return run, solution
 
     def _repeatable(self, run: Run) -> Run:
-        """Return the run with a function that repeats it, if possible, and its operation count."""
+        """Return the run with functions that repeat the simulation, for estimates of its error."""
         fixed = self.law is not None or self.options.step is not None or run.status != "finished"
         if fixed or self.tolerance / CLOSER_FACTOR < TIGHTEST_RTOL:
             return run
@@ -374,7 +374,7 @@ class Simulation:
         return replace(run, repetition=Repetition(self._closer, variant, order, seconds))
 
     def _closer(self) -> Run:
-        """Repeat the simulation by the same method at a 30th of the tolerance.
+        """Repeat the simulation by the same method at a smaller tolerance (a 30th).
 
         Raises
         ------
@@ -390,12 +390,12 @@ class Simulation:
         )
 
     def _other(self, model: Model) -> Run:
-        """Simulate the motion again with an arm that has additional shapes.
+        """Simulate the same motion for a model with additional shape functions.
 
         Raises
         ------
         KeyboardInterrupt
-            If the simulation is interrupted, since it is incomplete.
+            If the simulation is interrupted, since its result is then incomplete.
         """
         law, options = self.options.control, self.options
         if isinstance(law, ca.Function):
@@ -415,7 +415,7 @@ class Simulation:
             return _whole(simulation.run())
 
     def _run_of(self, task: InitialValueProblem, previous: Run | None, solution: Solution) -> Run:
-        """Return the run up to the end of a solution of its last phase."""
+        """Return the run from time 0 to the end of the last phase that was solved."""
         solution = thin(solution, self.parts, self.curves)
         run = run_of(task, self.method, solution, self.options.rtol, self.why)
         storable = self.options.step is None and not (run.status == "finished" and run.reason)
@@ -429,7 +429,7 @@ class Simulation:
         return run if previous is None else joined(previous, run)
 
     def _finished(self, run: Run) -> Run:
-        """Return the run with pending events, tables of wrenches and energy-audit result added."""
+        """Return the run with pending events, wrench tables and result of the energy audit."""
         if self.hybrid is not None:
             run = replace(run, pending=pending_events(self.hybrid, run, self._armed))
         run = record_wrenches(run, self.acting) if self.acting else run
@@ -443,7 +443,7 @@ class Simulation:
 def parts_of(
     task: InitialValueProblem, method: Method, rtol: float, step: float | None = None
 ) -> int:
-    """Return the number of parts of a sample interval, before vibrations are known.
+    """Return into how many parts each sample interval is divided to resolve vibrations.
 
     The number is a power of 2, at most `MOST_INTERVAL_PARTS`. Steps of rk4 end at the ends of the
     parts, so no part is shorter than a step.
@@ -460,10 +460,10 @@ def parts_of(
 
 
 def thin(solution: Solution, parts: int, curves: Curves) -> Solution:
-    """Return a solution without samples that lie on straight lines between its other samples.
+    """Return a solution without the samples that linear interpolation reproduces.
 
-    `parts` is the number of parts that each sample interval was split into.  A solution in progress
-    keeps only the samples at the ends of the intervals.
+    The argument `parts` is the number of parts into which each sample interval was divided. While
+    the simulation is in progress, only the samples at the ends of the intervals are kept.
     """
     if parts == 1:
         return solution
@@ -505,9 +505,9 @@ def simulate_whole(arm: Arm, **options: Any) -> Run:
 
 
 def keep(build_run: Callable[[Solution], Run], solution: Solution) -> tuple[Run, Solution]:
-    """Return the run of a solution, together with the solution.
+    """Return the run built from a solution, together with the solution.
 
-    An interrupt during the evaluation of the run marks both as interrupted.
+    If the user interrupts the construction of the run, run and solution are marked as interrupted.
     """
     run, interrupt = finish(lambda: build_run(solution))
     if interrupt is None:
@@ -517,12 +517,12 @@ def keep(build_run: Callable[[Solution], Run], solution: Solution) -> tuple[Run,
 
 
 def _shortest_period(task: InitialValueProblem, options: RunOptions) -> float | None:
-    """Return the shortest sampling period of a law or servo [s]; None if nothing is sampled.
+    """Return the shortest sampling period [s] of a law or servo; None if there is none.
 
     Raises
     ------
     SimulationError
-        If a servo would take too many samples.
+        If a servo would be sampled too often during the simulation.
     """
     if options.control is not None:
         return getattr(options.control, "period", None)
@@ -538,7 +538,7 @@ def _shortest_period(task: InitialValueProblem, options: RunOptions) -> float | 
 
 
 def refuse_states(method: Method, task: InitialValueProblem) -> None:
-    """Raise an error if a method cannot integrate the states of servos and drive trains."""
+    """Raise an error if a method cannot integrate the states of servos, friction or windings."""
     if task.motion.actuators.states and not method.carries_states:
         suitable = ", ".join(
             candidate.name for candidate in METHODS.values() if candidate.carries_states
@@ -565,19 +565,19 @@ def solve_until_kept(
     difference: Callable[[Solution, Solution], float],
     seconds: Callable[[Run], float],
 ) -> tuple[Run, Solution, float]:
-    """Solve a motion at decreasing tolerances until the solution meets the requested tolerance.
+    """Solve a motion at decreasing tolerances until the errors are within the tolerance.
 
     The balances of energy and momentum of the first solution show whether its errors grow. The
     solution is compared with one at a 30th of the tolerance in two cases: if the error of a balance
     exceeds ``rtol``, or if the error of the energy may have shifted the phase of the joints' motion
     by more than ``rtol``. Further solutions follow while a 30th of the last difference exceeds
-    ``rtol``. The repetition ends when a smaller tolerance halves neither the difference nor the
-    errors of the balances, since these are then not caused by the integration.
+    ``rtol``. The repetition ends when a smaller tolerance halves neither the difference between
+    solutions nor the errors of the balances, since the cause is then not the integration.
 
     Parameters
     ----------
     tolerance
-        First tolerance.
+        Tolerance of the first solution.
     solve
         Function that solves the motion at a tolerance.
     difference
@@ -588,8 +588,8 @@ def solve_until_kept(
     Returns
     -------
     run, solution, tolerance
-        Best run and solution, and their tolerance.  After an interrupt during a repetition, the
-        last complete ones, marked as interrupted.
+        Best run and solution, and their tolerance. If the user interrupts a repetition, the last
+        complete run and solution are returned, marked as interrupted.
     """
     run, solution = solve(tolerance)
     last = np.inf
@@ -624,7 +624,7 @@ def solve_until_kept(
 
 
 def _radians(run: Run) -> float:
-    """Return the path lengths of joints and base relative to their scales, at least 1."""
+    """Return how far joints and base travel, relative to their scales, at least 1."""
     ways = [
         float(np.trapezoid(np.abs(run.v[:, k]), run.t)) / scale
         for k, scale in run.model.scales.items()
@@ -633,7 +633,7 @@ def _radians(run: Run) -> float:
 
 
 def closer_because(method: str, requested: float, run: Run, tolerance: float) -> str:
-    """Return why a run was solved at a smaller tolerance than requested; empty if not."""
+    """Return why a simulation was repeated at a smaller tolerance than requested, or ''."""
     if tolerance == requested:
         return ""
     return (

@@ -1,4 +1,4 @@
-"""Integrate an initial-value problem, and report how the integration ended."""
+"""Integration of an initial-value problem, and why it ended."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -44,7 +44,7 @@ from flexarm.spatial import Array, rebase
 
 @dataclass(frozen=True)
 class Ending:
-    """End of a run: status and reason."""
+    """How a simulation ended: status and reason."""
 
     # ``finished``, ``stopped`` or ``interrupted``; ``running`` before the end; ``event`` if an
     # event function left its bounds.
@@ -54,7 +54,7 @@ class Ending:
 
 @dataclass
 class Solution:
-    """States at the sample times that were reached, with statistics of the integration."""
+    """States at the sample times that were reached, and statistics of the integration."""
 
     times: Array  # sample times [s], (T,)
     states: Array  # states at these times, (T, size)
@@ -79,7 +79,7 @@ class Solution:
 def new_state(
     problem: InitialValueProblem, method: Method, rtol: float, step: float | None = None
 ) -> IntegratorState:
-    """Return the integrator state at the start of a run, before any evaluation of the equations.
+    """Return the integrator state at the start, before the equations are evaluated.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def new_state(
 
 
 def make_ready(m: IntegratorState) -> IntegratorState:
-    """Evaluate the equations at the start of a run, and return the integrator state."""
+    """Evaluate the equations of motion at the start of a run; return the integrator state."""
     m.budget = 0
     march(m)  # evaluates only the start
     if m.event_count:
@@ -112,8 +112,8 @@ def solve(
 ) -> Solution:
     """Integrate over all sample times, or until an event, a failure or an interrupt.
 
-    Between blocks of steps, `progress` is called with the time reached [s], and `live` with a
-    function that returns the solution so far.
+    Between blocks of steps, the function `progress` is called with the time reached [s], and the
+    function `live` with a function that returns the solution so far.
     """
     make_ready(m)
     reference_attitudes = [(0, np.array(m.problem.equation.reference_attitude, dtype=float))]
@@ -148,12 +148,12 @@ def solve(
 
 
 def interruption(stop: KeyboardInterrupt, t: float) -> Ending:
-    """Return the ending of a run that was interrupted at a time [s]."""
+    """Return status and reason of a run that was interrupted at a time [s]."""
     return Ending("interrupted", f"by {interrupt_name(stop)} at t = {t:.6g} s")
 
 
 def first_budget(m: IntegratorState) -> int:
-    """Return the number of step attempts that, by operation count, take `KERNEL_CALL_TIME`."""
+    """Return the number of step attempts that take the time `KERNEL_CALL_TIME`."""
     work = m.method.work(Operations(m.system.n, m.problem.motion))
     return 1 + int(KERNEL_CALL_TIME / (OPERATION_TIME * work))
 
@@ -199,7 +199,7 @@ def after_march(
     sampler: Sampler | None,
     code: int,
 ) -> Ending | None:
-    """Handle the return code of `march`; return the ending, or None if the integration goes on."""
+    """Handle the return code of `march`; return the ending, or None while the run goes on."""
     if code == FINISHED:
         if m.t >= (m.t_end if sampler is None else sampler.end):
             return Ending()
@@ -221,7 +221,7 @@ def _sample_controllers(sampler: Sampler, m: IntegratorState) -> Ending | None:
 
 
 def _rebase_attitudes(m: IntegratorState, reference_attitudes: list[tuple[int, Array]]) -> None:
-    """Re-base Euler angles: make the current attitudes the reference before gimbal lock."""
+    """Make current attitudes the reference attitudes of angles, before gimbal lock."""
     record_samples(m)
     n = m.system.n
     attitudes = reference_attitudes[-1][1].copy()
@@ -234,7 +234,7 @@ def _rebase_attitudes(m: IntegratorState, reference_attitudes: list[tuple[int, A
 
 
 def start_anew(m: IntegratorState) -> None:
-    """Restart the integration after a change of the equations or their coordinates."""
+    """Restart the integration after the equations or the coordinates have changed."""
     rates(m.system, m.t, m.y, m.f)
     record_event_values(m)
     m.last_step = 0.0
@@ -243,7 +243,7 @@ def start_anew(m: IntegratorState) -> None:
 
 
 def _end_at_bound(m: IntegratorState) -> Ending:
-    """Return the ending at the time when a limited quantity left its bounds in the last step."""
+    """Return the ending at the time in the last step when a quantity left its bounds."""
     limit = m.problem.state_limits[m.limit_reached]
 
     def value_at(t: float) -> float:
@@ -262,13 +262,13 @@ def _end_at_bound(m: IntegratorState) -> Ending:
 
 
 def _record_until(m: IntegratorState, t: float) -> None:
-    """Record the states at all sample times of the last step before a time [s]."""
+    """Record the states at the sample times of the last step that precede a time [s]."""
     while m.recorded < m.sample_count and m.times[m.recorded] < t:
         _record(m, float(m.times[m.recorded]), _state_at(m, float(m.times[m.recorded])))
 
 
 def set_corner_bounds(m: IntegratorState) -> None:
-    """Set bounds of corner event functions to the side of the corner on which the arm is."""
+    """Bound the event functions of kinks to the side of the kink at which the arm is now."""
     for k, function in enumerate(m.problem.motion.actuators.event_functions):
         if function.corner is not None:
             above = m.event_values[k] > function.corner
@@ -279,7 +279,8 @@ def set_corner_bounds(m: IntegratorState) -> None:
 def locate_event(m: IntegratorState, reference_attitude: Array) -> Ending | None:
     """Locate the first event in the last step, move the state to it, and return the ending.
 
-    Returns None if there is no event, or at a corner of the equations, where integration restarts.
+    The result is None if there is no event, or if it is only a kink of the equations, at which the
+    integration restarts.
     """
     scratch = np.zeros(m.size)
 
@@ -319,9 +320,9 @@ def locate_event(m: IntegratorState, reference_attitude: Array) -> Ending | None
 def _bisect_exit(
     inside: float, outside: float, is_out_of_bounds: Callable[[float], bool], accuracy: float = 0.0
 ) -> float:
-    """Return the time [s] at which a quantity leaves its bounds, by bisection of an interval.
+    """Return the time [s] at which a quantity leaves its bounds, by bisection.
 
-    The result is accurate to the fraction `accuracy` of the distance from `inside`.
+    The error of the time is at most the fraction `accuracy` of its distance from the time `inside`.
     """
     begin = inside
     for _ in range(EVENT_BISECTIONS):
@@ -335,10 +336,10 @@ def _bisect_exit(
 def _approach_event(
     m: IntegratorState, crossing: float, is_out_of_bounds: Callable[[float], bool]
 ) -> float:
-    """Return the time [s] of an event, approached by ever shorter steps; -1 if it disappears.
+    """Return the time [s] of an event, approached by ever shorter steps; -1 if there is none.
 
-    A step across a corner of the equations has a large error, so the last step, which crosses the
-    event, is short.
+    A step across a kink of the equations has a large error. The last step, which crosses the event,
+    is therefore short.
     """
     steps, end = m.steps, m.t
     for _ in range(EVENT_APPROACHES):
@@ -364,7 +365,7 @@ def _approach_event(
 
 
 def _step_to(m: IntegratorState, t: float) -> None:
-    """Integrate by a single step to a time [s]."""
+    """Advance to a time [s] by a single step."""
     m.h = t - m.t
     run_kernel(m.step, m)
     accept(m)
@@ -374,7 +375,7 @@ def _step_to(m: IntegratorState, t: float) -> None:
 
 
 def _cross_rail_nodes(m: IntegratorState, reference_attitude: Array) -> None:
-    """Change the speeds of carriages that passed a curvature jump of their rail."""
+    """Change the speeds of carriages that have passed a jump of their rail's curvature."""
     n = m.system.n
     for k, function in enumerate(m.problem.motion.actuators.event_functions):
         inside = m.event_low[k] <= m.event_values[k] <= m.event_high[k]
@@ -386,7 +387,7 @@ def _cross_rail_nodes(m: IntegratorState, reference_attitude: Array) -> None:
 
 
 def _other_crossing(m: IntegratorState, is_out_of_bounds: Callable[[float], bool]) -> float:
-    """Return a time [s] at which another event function is out of bounds, or -1."""
+    """Return a time [s] at which another event function is out of bounds; -1 if there is none."""
     k = -1
     while True:
         is_out_of_bounds(m.t)  # cubics use the event functions at the step's end
@@ -398,7 +399,7 @@ def _other_crossing(m: IntegratorState, is_out_of_bounds: Callable[[float], bool
 
 
 def _state_at(m: IntegratorState, t: float) -> Array:
-    """Return the state at a time [s] in the last step, by dense output or cubic interpolation."""
+    """Return the state at a time [s] in the last step, by interpolation."""
     if not m.sample:
         x, h = (t - m.t_old) / m.last_step, m.last_step
         change = m.y - m.y_old
@@ -448,7 +449,7 @@ def _failure(m: IntegratorState, code: int) -> Ending:
 
 
 def _singular_near(m: IntegratorState, step: float) -> str:
-    """Return why the mass matrix is singular now or one step ahead; empty if it is regular."""
+    """Return why the mass matrix is singular now or one step ahead; '' if it is regular."""
     for y in (m.y, m.y + step * m.f) if m.problem.equation.guarded else ():
         reason = m.problem.equation.singularity(y[: m.system.n])
         if reason:
@@ -459,7 +460,7 @@ def _singular_near(m: IntegratorState, step: float) -> str:
 def collect(
     m: IntegratorState, reference_attitudes: list[tuple[int, Array]], ending: Ending, seconds: float
 ) -> Solution:
-    """Build the solution from the samples that the integrator has recorded."""
+    """Build the solution from the samples recorded by the integration loop."""
     starts = [start for start, _ in reference_attitudes]
     anchor_of_sample = np.searchsorted(starts, np.arange(m.recorded), side="right") - 1
     outside = np.flatnonzero(
@@ -486,22 +487,23 @@ def collect(
 def speeds_after_jump(
     equation: Equation, q: Array, v: Array, index: int, jump: float
 ) -> tuple[Array, float]:
-    """Compute speeds (n,) after a jump of a rail's curvature, and work of prescribed motions [J].
+    """Compute the rates (n,) after a carriage passes a jump of its rail's curvature.
 
-    The carriage's angular velocity jumps.  The constraint impulse acts along the station coordinate
-    only and does no work: all other momenta, and the energy, are conserved.  Prescribed coordinates
-    keep their speeds.
+    The second result is the work [J] of prescribed coordinates. At the jump of curvature, the
+    angular velocity of the carriage jumps. The constraint impulse acts along the coordinate of the
+    carriage only and does no work, so that all other momenta and the energy are conserved.
+    Prescribed coordinates keep their rates.
 
     Parameters
     ----------
     equation
         Equation of motion of the arm.
     q, v
-        Coordinates and speeds at the jump, (n,) each.
+        Coordinates and rates when the carriage reaches the jump, (n,) each.
     index
-        Index of the station in q.
+        Index in q of the carriage's coordinate along the rail.
     jump
-        Station of the curvature jump [m].
+        Position of the curvature jump along the rail [m].
     """
     before, after = q.copy(), q.copy()
     step = np.copysign(JUMP_DISTANCE * jump, v[index])
@@ -520,13 +522,13 @@ def speeds_after_jump(
 def _with_energy(
     mass_before: Array, mass_after: Array, v: Array, speeds: Array, index: int, others: list[int]
 ) -> Array:
-    """Return speeds (n,) after an impulse on the free carriage that restores the energy."""
+    """Return the rates (n,) after an impulse on a free carriage that restores the energy."""
     matrix = mass_after[np.ix_(others, others)]
     response = np.zeros_like(v)
     response[others] = np.linalg.solve(matrix, np.eye(len(v))[others, index])
 
     def energy(mass: Array, speed: Array) -> float:
-        """Compute the kinetic energy of free less that of prescribed coordinates [J]."""
+        """Compute the kinetic energy of the free coordinates less that of prescribed ones [J]."""
         driven = speed.copy()
         driven[others] = 0.0
         return float((speed - driven) @ mass @ (speed - driven) - driven @ mass @ driven) / 2

@@ -1,7 +1,7 @@
-"""State of an integration in progress, and the ranges by which its errors are scaled.
+"""State of an integration in progress, and the ranges that scale its errors.
 
-The state vector is y = (q, v, work, x): n coordinates, n rates, work integrals of inputs, wrenches
-and prescribed coordinates and dissipated energy so far [J], and actuator states.
+The state vector is y = (q, v, work, x): n coordinates, n rates, work integrals [J] since the start
+(of inputs, wrenches, prescribed coordinates and dissipation), and actuator states.
 """
 
 import math
@@ -33,7 +33,7 @@ from flexarm.loops.sums import copy
 
 @dataclass
 class Obstacles(Record):
-    """Contacts of an arm, monitored along a step: distances, speeds and stiffness laws."""
+    """Contacts of an arm, monitored within each step: distances, speeds and stiffness laws."""
 
     count: int  # number of contacts
     n: int  # number of coordinates
@@ -52,7 +52,7 @@ class Obstacles(Record):
 
 
 def obstacles_of(equation: Equation, buffers: dict[str, Array]) -> Obstacles:
-    """Build the record of an arm's contacts; `buffers` keeps its work array alive."""
+    """Build the record of an arm's contacts, whose work array is stored in `buffers`."""
     contacts, n = equation.model.arm.contacts, equation.model.size
     names = ("q", "v", "distance", "closing", "speed")
     arrays_of = {name: np.zeros(n if name in "qv" else len(contacts)) for name in names}
@@ -78,7 +78,7 @@ def obstacles_of(equation: Equation, buffers: dict[str, Array]) -> Obstacles:
 
 @kernel
 def evaluate_contacts(o: Obstacles, y: Array, y_new: Array, h: float, x: float) -> None:
-    """Evaluate contact distances at fraction x of a step by a cubic from y to y_new."""
+    """Evaluate contact distances at the fraction x of a step, by a cubic from y to y_new."""
     for i in range(o.n):
         rate_start = h * y[o.n + i]
         rate_end = h * y_new[o.n + i]
@@ -93,8 +93,9 @@ def evaluate_contacts(o: Obstacles, y: Array, y_new: Array, h: float, x: float) 
 def contact_step(o: Obstacles, y: Array, y_new: Array, h: float, energy: float) -> float:
     """Return the largest step [s], at most h, that resolves the penetration of every contact.
 
-    The search assumes that no contact point approaches faster than its speed between evaluations.
-    The largest possible penetration is the one that stores the given kinetic energy [J].
+    The search assumes that between two evaluations no contact point approaches faster than at its
+    present speed. The largest possible penetration is the one at which the contact has stored the
+    given kinetic energy [J].
     """
     x = 0.0
     allowed = h
@@ -120,9 +121,9 @@ def contact_step(o: Obstacles, y: Array, y_new: Array, h: float, energy: float) 
 
 @dataclass(kw_only=True)
 class IntegratorState(Record):
-    """State of an integration in progress; each method appends its own fields.
+    """State of an integration in progress; each method adds its own fields.
 
-    Kernels have no access to the first three fields.
+    Compiled functions cannot access the first three fields, which are Python objects.
     """
 
     problem: InitialValueProblem = field(metadata=UNSEEN)
@@ -243,7 +244,7 @@ RANGES = ("low", "high", "top", "least", "most", "energy")
 
 @dataclass(frozen=True)
 class StepLimits:
-    """Tolerance per step, and bounds of the step size."""
+    """Tolerance of a step, first step size and largest step size."""
 
     tolerance: float  # per step
     first: float  # first trial step, or constant step of a fixed-step method [s]
@@ -253,7 +254,7 @@ class StepLimits:
 def start_fields(
     problem: InitialValueProblem, method: Method, limits: StepLimits
 ) -> dict[str, Any]:
-    """Return initial values of the fields that the integrator states of all methods share."""
+    """Return initial values of the fields that all integration methods share."""
     (system, buffers), quantities = problem.joined(), problem.measures
     y, breaks, state_limits = problem.state, problem.breaks, problem.state_limits
     size, times = len(y), problem.times.copy()
@@ -339,7 +340,7 @@ def start_fields(
 
 @kernel
 def find_modal(m: IntegratorState, x: Array, out: Array) -> None:
-    """Transform coordinates or rates x to modal values `out`, lane by lane (one arm per lane)."""
+    """Transform coordinates or rates x to modal values `out`; with several lanes, lane by lane."""
     k = m.modes_per_lane
     for lane in range(m.lanes):
         for i in range(k):
@@ -351,7 +352,7 @@ def find_modal(m: IntegratorState, x: Array, out: Array) -> None:
 
 @kernel
 def find_modal_state(m: IntegratorState) -> None:
-    """Compute modal rates, and the rounding error of the coordinates in each mode."""
+    """Compute the modal rates, and the rounding error of the coordinates in each mode."""
     k = m.modes_per_lane
     find_modal(m, m.y[m.system.n :], m.modal_rates)
     for lane in range(m.lanes):
@@ -364,17 +365,17 @@ def find_modal_state(m: IntegratorState) -> None:
 
 @kernel
 def error_weight(allowed: float, rounding: float) -> float:
-    """Return the weight of an error from the sum of its tolerance and rounding error.
+    """Return the weight of an error whose tolerance is increased by the rounding error.
 
-    If the rounding error were subtracted instead, steps would grow until they are rejected, again
-    and again.
+    If instead the rounding error were subtracted from the error, steps would grow again and again
+    until they are rejected.
     """
     return allowed / (allowed + rounding)
 
 
 @kernel
 def widen(m: IntegratorState) -> None:
-    """Extend the ranges that scale errors to include the state at t."""
+    """Extend the ranges relative to which errors are measured to include the current state."""
     n = m.system.n
     find_modal_state(m)
     copy(m.groups, m.floor, m.scale)
@@ -419,11 +420,11 @@ def widen(m: IntegratorState) -> None:
 
 @kernel
 def measure(m: IntegratorState, e: Array) -> float:
-    """Return the largest error of a state relative to the ranges of the motion so far.
+    """Return the largest error of a state, relative to the ranges and the tolerance.
 
-    Magnitudes of rate errors are added up over modes that vibrate independently, since these errors
-    cancel at single instants only.  Errors of overdamped modes are added with their signs. Rounding
-    errors are allowed in addition to the tolerance, since no shorter step reduces them.
+    Rate errors of vibrating modes are added by their magnitudes, since such errors cancel only at
+    single instants. Errors of overdamped modes are added with their signs. Rounding errors are
+    allowed in addition to the tolerance, since shorter steps do not reduce them.
     """
     n = m.system.n
     find_modal(m, e, m.modal_places)
@@ -476,7 +477,7 @@ def measure_modal(m: IntegratorState, positions: Array, rates: Array, others: Ar
 
 @kernel
 def kinetic(m: IntegratorState, v: Array) -> float:
-    """Return the kinetic energy at rates v [J], with the mass matrix of the initial state."""
+    """Return the kinetic energy [J] at rates v, with the mass matrix of the initial state."""
     find_modal(m, v, m.modal_rates)
     twice = 0.0
     for i in range(m.system.n):

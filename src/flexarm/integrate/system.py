@@ -1,8 +1,8 @@
-"""Time derivative of an arm's state in compiled code, with its functions of time (channels).
+"""Time derivative of an arm's state in compiled code, with its functions of time.
 
-The state is y = (q, v, work, impulse, x): n coordinates, n rates, work integrals of inputs,
-wrenches and prescribed coordinates and dissipated energy so far [J], for a free base the impulse [N
-s] and angular impulse [N m s] of outer forces so far, and actuator states.
+The state is y = (q, v, work, impulse, x): n coordinates, n rates, work integrals [J] since the
+start (of inputs, wrenches, prescribed coordinates and dissipation), for a free base the impulse [N
+s] and the angular impulse [N m s] of outer forces since the start, and actuator states.
 """
 
 import math
@@ -22,7 +22,7 @@ PIECE = 9  # columns of flexarm.model.profiles.pieces
 
 @dataclass
 class System(Record):
-    """Compiled equations of motion of an arm, their argument arrays, and its functions of time."""
+    """Compiled equations of motion of an arm with argument arrays and functions of time."""
 
     n: int  # number of coordinates
     channels: int  # number of functions of time, of all kinds
@@ -68,9 +68,9 @@ instant: Callable[[float], float] = rounding.python  # in Python, without compil
 
 @kernel
 def enter_pieces(s: System, t: float) -> None:
-    """Select the piece of each channel (function of time) that is valid from t on.
+    """Select the piece of each function of time (channel) that is valid from t on.
 
-    The search begins at the present piece and may go forwards or backwards in time.
+    The search for the piece starts at the current one and may go forwards or backwards in time.
     """
     for c in range(s.channels):
         k = s.current[c]
@@ -83,7 +83,7 @@ def enter_pieces(s: System, t: float) -> None:
 
 @kernel
 def channel(s: System, c: int, t: float, order: int) -> float:
-    """Evaluate value (order 0), rate (1) or acceleration (2) of channel c at time t [s]."""
+    """Return value (order 0), rate (1) or acceleration (2) of function of time c at t [s]."""
     row = s.current[c] * PIECE
     x = t - s.pieces[row + 1]
     size = s.pieces[row + 6]
@@ -108,7 +108,7 @@ def channel(s: System, c: int, t: float, order: int) -> float:
 
 @kernel
 def moving(s: System) -> int:
-    """Return 1 if any input, motion or load varies within its current interval, else 0."""
+    """Return 1 if any function of time varies within its current piece, else 0."""
     for c in range(s.channels):
         for k in range(3, 7):
             if s.pieces[s.current[c] * PIECE + k] != 0.0:
@@ -134,7 +134,7 @@ def drive(s: System, t: float) -> None:
 
 @kernel
 def prescribe(s: System, t: float, y: Array) -> None:
-    """Set prescribed coordinates and rates in the state y to their functions of time."""
+    """Set prescribed coordinates and rates in the state y to their values at time t [s]."""
     for c in range(s.prescribed):
         k = s.coordinates[c]
         y[k] = channel(s, s.inputs + s.wrenches + c, t, 0)
@@ -143,7 +143,7 @@ def prescribe(s: System, t: float, y: Array) -> None:
 
 @kernel
 def enter_state(s: System, y: Array) -> None:
-    """Pass coordinates, rates and actuator states of the state y to the equations."""
+    """Copy coordinates, rates and actuator states of the state y to the equations' arguments."""
     copy(s.n, y, s.q)
     copy(s.n, y[s.n :], s.v)
     copy(s.states, y[2 * s.n + s.work_integrals :], s.x)
@@ -151,7 +151,7 @@ def enter_state(s: System, y: Array) -> None:
 
 @kernel
 def rates(s: System, t: float, y: Array, f: Array) -> None:
-    """Compute the time derivative f of the state y at t; overwrite prescribed entries of y."""
+    """Compute the time derivative f of the state y at time t [s]."""
     n = s.n
     drive(s, t)
     prescribe(s, t, y)

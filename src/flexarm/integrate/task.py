@@ -1,4 +1,4 @@
-"""The initial-value problem of a run: equation, inputs, initial state and tolerance."""
+"""The initial-value problem of a simulation phase: equation, inputs and initial state."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -47,7 +47,7 @@ from flexarm.spatial import Array
 
 
 def sample_times(t_end: float, dt: float | None) -> Array:
-    """Return the sample times [s]: every dt from 0 on, and t_end; 500 intervals if dt is None."""
+    """Return the sample times [s], every dt from 0 to t_end; 500 intervals if dt is None."""
     if dt is None:
         return np.linspace(0.0, t_end, DEFAULT_INTERVALS + 1)
     times = dt * np.arange(np.floor(t_end / dt * (1 + 1e-12)) + 1)
@@ -58,7 +58,7 @@ def sample_times(t_end: float, dt: float | None) -> Array:
 
 
 def equation_of(model: Model, *, name: str = DEFAULT, paper: bool = False) -> Equation:
-    """Build the equation of motion of a model by a named formulation.
+    """Build the equation of motion of a model by the named formulation.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def prepare(
     rtol: float = RTOL,
     compiles: bool = True,
 ) -> "InitialValueProblem":
-    """Build the initial-value problem of a phase.
+    """Build the initial-value problem of a simulation phase.
 
     Parameters
     ----------
@@ -117,33 +117,36 @@ def prepare(
     inputs, control
         As for `flexarm.simulate`; inputs of locked joints are left out.
     equation
-        Equation of motion; by the default formulation if None.
+        Equation of motion; None for the default formulation.
     locked
         Names of the locked joints.
     start
-        Initial state; that of the model file if None.
+        Initial state; None for that of the model file.
     actuators
         Servos, brakes and event functions; None for the model's own.
     home, begins
-        ``home``: coordinates (n,) that servos without a target hold; None for the initial
-        coordinates. ``begins``: time [s] from which the target of a servo counts, by joint.
+        ``home`` contains the coordinates (n,) that servos without a target hold, or is None for the
+        initial coordinates. ``begins`` contains, by joint, the time [s] from which the target of a
+        servo counts.
     fixed
         Indices of prescribed coordinates that stay at their initial values.
     ties
-        Positions that the tip is tied to as functions of time, three (x, y, z) per tie.
+        Positions to which ties connect the tip, as three functions of time (x, y, z) per tie.
     efforts
-        Brake effort and friction direction of each element that can slip, two numbers per element.
+        Brake effort and friction direction of each brake or dry friction that can slip.
     bounds
         Lower and upper bounds of the event functions.
     rtol
         Tolerance of the run.
     compiles
-        Whether to compile the matrices too, which detects coordinates that move without inertia.
+        Whether to compile mass, stiffness and damping matrices too, to detect coordinates without
+        inertia.
 
     Raises
     ------
     SimulationError
-        If the initial state is out of bounds, or the equations are singular there.
+        If the initial state is out of bounds, or if the equations of motion are singular at this
+        state.
     """
     equation = equation or formulation(DEFAULT, model)
     inputs = {name: value for name, value in (inputs or {}).items() if name not in locked}
@@ -175,7 +178,7 @@ def prepare(
 
 
 def refuse_outside(bounds: Sequence[StateLimit], q: Array, v: Array) -> None:
-    """Raise an error if the initial state violates a bound at which runs end."""
+    """Raise an error if the initial state is beyond a bound at which runs end."""
     state = np.concatenate([q, v])
     for limit in bounds:
         value = float(limit.row @ state)
@@ -189,7 +192,7 @@ def refuse_outside(bounds: Sequence[StateLimit], q: Array, v: Array) -> None:
 
 @dataclass(frozen=True)
 class InitialValueProblem:
-    """Equation, functions of time, initial state and tolerance of one phase."""
+    """Equation of motion, functions of time, initial state and tolerance of a phase."""
 
     equation: Equation  # equation of motion
     motion: MotionFunctions  # compiled accelerations and powers of the equation, with actuators
@@ -207,12 +210,12 @@ class InitialValueProblem:
 
     @property
     def vibration(self) -> Vibration:
-        """Vibration of the arm linearised about its initial state, computed at first use.
+        """Frequencies and modes of the arm, linearised about its initial state.
 
         Raises
         ------
         SimulationError
-            If a coordinate moves without inertia.
+            If a coordinate has no inertia.
         """
         if not self.shaken:
             model, start = self.equation.model, self.start
@@ -227,12 +230,12 @@ class InitialValueProblem:
 
     @property
     def damped(self) -> bool:
-        """Whether damping makes the integration errors of all deflecting modes decay."""
+        """Whether all deflections are damped, so that their integration errors decay."""
         return self.shares.damping >= DECAYING_RATIO
 
     @cached_property
     def shares(self) -> ModeShares:
-        """Share of each mode in each deflection, and in each deflection rate."""
+        """Share of each vibration mode in each deflection and in each deflection rate."""
         measured, modes = self.measures, self.vibration.modes
         deflects = np.array(measured.deflects, dtype=bool)
         position_shares = modes.carried(measured.rows, measured.group)[deflects]
@@ -244,7 +247,7 @@ class InitialValueProblem:
 
     @cached_property
     def measures(self) -> Measures:
-        """Quantities and ranges by which integration errors are scaled."""
+        """Quantities, and least ranges of these, relative to which errors are measured."""
         quantities = measures(self.equation.model, self.start.q, self.vibration)
         actuators = self.motion.actuators
         return replace(quantities, state_floor=actuators.floors) if actuators.states else quantities
@@ -256,17 +259,17 @@ class InitialValueProblem:
 
     @property
     def jumps_inside(self) -> int:
-        """Number of jumps of channels (functions of time) strictly inside the phase."""
+        """Number of jumps of functions of time inside the phase."""
         jump_times = self.breaks
         return int(np.sum((jump_times > self.times[0]) & (jump_times < self.times[-1])))
 
     @property
     def breaks(self) -> Array:
-        """Times at which channels (functions of time) jump, in order [s]."""
+        """Times [s] at which functions of time jump, sorted."""
         return jumps([channel for group in self.groups for channel in group])
 
     def joined(self) -> tuple[System, dict[str, Array]]:
-        """Return compiled equations bound to their channels, and argument arrays by name."""
+        """Return the compiled equations with their functions of time, and arrays by name."""
         actuators = self.motion.actuators
         system, buffers = system_of(
             self.equation, self.motion.compiled(), self.groups,
@@ -280,7 +283,7 @@ class InitialValueProblem:
 
     @property
     def checks_within_steps(self) -> bool:
-        """Whether the rate of an active event function, such as a holding effort, is unknown."""
+        """Whether the time derivative of an active event function is unknown."""
         low, high = self.bounds
         # Event functions at corners of the equations come last, and `bounds` has none for them.
         functions = self.motion.actuators.event_functions[: len(low)]
@@ -289,7 +292,7 @@ class InitialValueProblem:
 
     @property
     def state(self) -> Array:
-        """Initial state y: coordinates, rates, work integrals and impulses, actuator states."""
+        """Initial state y: coordinates, rates, work integrals, impulses and actuator states."""
         actuators, start = self.motion.actuators, self.start
         work_integrals = start.work_integrals
         work_integrals = (
@@ -302,13 +305,13 @@ class InitialValueProblem:
 
 
 def tangent_pays(task: "InitialValueProblem") -> bool:
-    """Return whether an exact Jacobian saves more time than its compilation and evaluation take."""
+    """Return whether an exact Jacobian saves more time than compiling and evaluating it takes."""
     small = task.equation.model.size <= TANGENT_COORDINATES
     return small and task.motion.compiled().operations <= TANGENT_OPERATIONS
 
 
 def has_strong_dampers(task: "InitialValueProblem") -> bool:
-    """Return whether dampers dominate: the largest eigenvalue exceeds all elastic frequencies."""
+    """Return whether damping makes an eigenvalue larger than all elastic frequencies."""
     return task.vibration.largest > COUPLING_DAMPERS * task.vibration.fastest
 
 
@@ -326,9 +329,10 @@ def bumps(model: Model) -> bool:
 def equal_step(
     method: Method, vibration: Vibration, duration: float, rtol: float, step: float | None
 ) -> float:
-    """Return a fixed step [s]: the user's, or one that fits the fastest mode and decay.
+    """Return the fixed step size [s] of a run.
 
-    At a tolerance of 1e-3, the step is 0.4 over the fastest frequency [rad/s] at most.
+    If the user gives no step size, it is chosen to resolve the fastest mode and decay: at a
+    tolerance of 1e-3, at most 0.4 divided by the largest angular frequency [rad/s].
 
     Raises
     ------

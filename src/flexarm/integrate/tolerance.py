@@ -1,9 +1,9 @@
-"""Tolerance per step at which a method meets the tolerance of a run, and step size bounds.
+"""Tolerance of a step at which a run meets its tolerance, and bounds of the step size.
 
 The errors of steps add up: over the whole run for undamped vibrations, over the decay time for
-damped ones. A smaller tolerance takes more steps, so that more errors add up. Where errors grow, or
-a method's error estimate is too small, the energy and momentum balances of the run reveal this, and
-the motion is solved again (`flexarm.integrate.simulate.solve_until_kept`).
+damped ones. A smaller tolerance takes more steps, so that more errors add up. If errors grow, or if
+the error estimate of a method is too small, the energy and momentum balances of the run show it,
+and the simulation is repeated (`flexarm.integrate.simulate.solve_until_kept`).
 """
 
 import math
@@ -34,7 +34,7 @@ RULES = {
 
 
 def step_tolerance(problem: InitialValueProblem, method: Method, rtol: float) -> float:
-    """Return the tolerance per step of a method, for the tolerance `rtol` of the run."""
+    """Return the tolerance of a step at which a method meets the tolerance `rtol` of the run."""
     rule, resolves_fast = method.rule, method.adaptive and method.reach < np.inf
     periods = _vibrations(
         problem, method, threshold=NEGLECTED_SHARE * rtol if resolves_fast else None
@@ -53,11 +53,11 @@ def step_tolerance(problem: InitialValueProblem, method: Method, rtol: float) ->
 
 
 def _vibrations(problem: InitialValueProblem, method: Method, threshold: float | None) -> float:
-    """Return the number of vibration periods over which errors accumulate in a deflection or rate.
+    """Return over how many vibration periods errors add up in a deflection or its rate.
 
-    Only periods within the decay time of a mode count, weighted by the mode's share in the
-    deflection. With `threshold`, modes with a larger share count without a weight, and other modes
-    are left out.
+    The number is a mean over the modes, weighted by the share of each mode in the deflection;
+    periods after the decay time of a mode do not count. With the argument `threshold`, the number
+    is the largest one of the modes whose share exceeds it.
     """
     modes = problem.vibration.modes
     memory = 1 / np.maximum(modes.ratios * modes.frequencies, 1e-300)
@@ -73,9 +73,9 @@ def _vibrations(problem: InitialValueProblem, method: Method, threshold: float |
 def step_limits(
     problem: InitialValueProblem, method: Method, rtol: float, step: float | None = None
 ) -> StepLimits:
-    """Return the tolerance per step and the bounds of the step size.
+    """Return the tolerance of a step, the first step size [s] and the largest one [s].
 
-    `step` is the user's fixed step [s], if any.
+    The argument `step` is the user's fixed step size [s], or None.
     """
     duration, vibration = float(problem.times[-1]), problem.vibration
     if method.adaptive:

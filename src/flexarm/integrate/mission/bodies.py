@@ -20,7 +20,7 @@ from flexarm.spatial import IDENTITY, Array, Inertia, Pose, rotation_from_angles
 
 @dataclass(frozen=True)
 class FreeBodyState:
-    """State of a rigid body under gravity alone, uniform or in an orbit."""
+    """Pose and velocities of a rigid body that moves under gravity alone."""
 
     inertia: Inertia  # about its fixture's frame
     begin: float  # time [s] at which pose and velocities are given
@@ -44,9 +44,9 @@ class FreeBodyState:
 
     @classmethod
     def named(cls, name: str, model: Model) -> "FreeBodyState":
-        """Return the initial state of a named body of the model file; the payload is at rest.
+        """Return the initial state of a named body of the model file; the payload starts at rest.
 
-        The pose of the payload is the tip frame.
+        The payload starts with the pose of the tip frame.
         """
         if name == PAYLOAD:
             inertia, zero = body_inertia(model.arm.payload), np.zeros(3)
@@ -55,7 +55,7 @@ class FreeBodyState:
 
     @property
     def centre(self) -> Array:
-        """Position of the centre of mass in the world [m], (3,)."""
+        """Position of the body's centre of mass in the world [m], (3,)."""
         return np.asarray(self.pose.position + self.pose.rotation @ self._arm)
 
     @property
@@ -64,18 +64,18 @@ class FreeBodyState:
 
     @property
     def about_centre(self) -> Array:
-        """Rotational inertia about the centre of mass in world axes [kg m^2], (3, 3)."""
+        """Rotational inertia of the body about its centre of mass, world axes [kg m^2], (3, 3)."""
         return np.asarray(self.pose.rotation @ self._own_inertia @ self.pose.rotation.T)
 
     @property
     def _own_inertia(self) -> Array:
-        """Rotational inertia about the centre of mass in body axes [kg m^2], (3, 3)."""
+        """Rotational inertia of the body about its centre of mass, body axes [kg m^2], (3, 3)."""
         cross = skew_matrix(self._arm)
         return np.asarray(self.inertia.second + self.inertia.mass * cross @ cross)
 
     @property
     def energy(self) -> float:
-        """Kinetic and gravitational energy of the body [J]."""
+        """Kinetic plus gravitational energy of the body [J]."""
         twice = self.inertia.mass * self.velocity @ self.velocity
         twice += self.spin @ self.about_centre @ self.spin
         energy = float(twice / 2 - self.inertia.mass * self.gravity @ self.centre)
@@ -86,9 +86,10 @@ class FreeBodyState:
 
     @property
     def inertial_momentum(self) -> Array:
-        """Momentum [N s] and angular momentum about the world's origin [N m s] of the body, (6,).
+        """Momentum [N s], then angular momentum about the world's origin [N m s], (6,).
 
-        Both are in inertial axes; in an orbit, these are the axes of the Hill frame at time 0.
+        Both momenta are in inertial axes. For an arm in orbit, these are the axes of the Hill frame
+        at time 0.
         """
         turning = np.array([0.0, 0.0, self.orbit])
         linear = self.inertia.mass * (self.velocity + np.cross(turning, self.centre))
@@ -98,14 +99,14 @@ class FreeBodyState:
         return np.array(inertial).ravel()
 
     def path(self) -> FixturePath:
-        """Return the closed-form path of the body's fixture.
+        """Return the path of the body's fixture in closed form.
 
         Raises
         ------
         SimulationError
-            If there is no closed form: in orbit for a fixture off the centre of mass, since gravity
-            rotates the body, or for a spin so near the unstable axis that rounding decides the
-            motion.
+            If the path has no closed form. This is so in orbit for a fixture off the centre of
+            mass, since gravity rotates the body, and for a spin so close to the unstable axis that
+            rounding errors decide the motion.
         """
         off_centre = bool(np.any(self.inertia.first))
         if self.orbit and off_centre:
@@ -125,11 +126,11 @@ class FreeBodyState:
         )
 
     def _circles(self) -> dict[float, Complex]:
-        """Return the fixture's path about the centre of mass as a sum of waves: amplitudes by rate.
+        """Return the fixture's path about the centre of mass: complex amplitudes [m] by rate.
 
         The attitude of a free body is a periodic rotation followed by a uniform rotation about the
-        angular momentum (Landau and Lifshitz, Mechanics, section 37). The path is therefore a
-        Fourier series that rotates uniformly.
+        angular momentum (Landau and Lifshitz, Mechanics, section 37). The path of the fixture is
+        therefore a Fourier series that rotates uniformly.
         """
         rotation = self.pose.rotation
         moments = self._own_inertia
@@ -172,8 +173,8 @@ class FreeBodyState:
     def at(self, t: float) -> "FreeBodyState":
         """Return the state of the body at a time [s].
 
-        Imaginary parts of the time and of the state are tangents (derivatives along a direction);
-        those of the result are its tangents.
+        If the time or the state is complex, its imaginary part is a derivative along a direction,
+        and so is the imaginary part of the result.
         """
         elapsed = t - self.begin
         if elapsed == 0:
@@ -194,7 +195,7 @@ class FreeBodyState:
         return FreeBodyState(self.inertia, t, pose, velocity, spin, self.gravity)
 
     def _in_orbit(self, t: float) -> "FreeBodyState":
-        """Return the state at a time [s] in orbit: Clohessy-Wiltshire path, gravity torque."""
+        """Return the state of the body at a time [s] in orbit, with gravity-gradient torque."""
         n, elapsed = self.orbit, t - self.begin
         a, b, c, s = hill_path(n, self.centre, self.velocity)
         cos, sin = np.cos(n * elapsed), np.sin(n * elapsed)
@@ -208,10 +209,11 @@ class FreeBodyState:
 
 
 def hill_path(rate: float, place: Array, velocity: Array) -> tuple[Array, Array, Array, Array]:
-    """Return a, b, c, s, (3,) each, of a path ``a + b t + c cos n t + s sin n t`` in a Hill frame.
+    """Return a, b, c, s, (3,) each, of a point's path a + b t + c cos n t + s sin n t in orbit.
 
-    After Clohessy & Wiltshire 1960; n is the orbital rate [rad/s], place [m] and velocity [m/s]
-    belong to the point at t = 0.
+    The path is relative to the Hill frame, by the equations of Clohessy & Wiltshire (1960); n is
+    the orbital rate [rad/s]. The arguments are position [m] and velocity [m/s] of the point at t =
+    0.
     """
     x, y, z = place
     u, v, w = velocity / rate
@@ -224,7 +226,7 @@ def hill_path(rate: float, place: Array, velocity: Array) -> tuple[Array, Array,
 
 
 def tumbling_period(moments: Array, spin: Array) -> float | None:
-    """Return the period [s] of a free body's tumbling, in body axes; None if its spin is constant.
+    """Return the period [s] of a free body's tumbling; None for a constant spin.
 
     Parameters
     ----------
@@ -258,7 +260,7 @@ def tumbling_period(moments: Array, spin: Array) -> float | None:
 
 
 def _turned_waves(waves: dict[float, Complex], axis: Array, rate: float) -> dict[float, Complex]:
-    """Return waves (complex amplitudes by rate) rotated about an axis at a given rate [rad/s]."""
+    """Return waves (complex amplitudes by rate) whose axes rotate at a given rate [rad/s]."""
     rotated: dict[float, Complex] = {}
     for wave_rate, amplitude in waves.items():
         along = axis * (axis @ amplitude)
@@ -275,15 +277,16 @@ def _turned_waves(waves: dict[float, Complex], axis: Array, rate: float) -> dict
 
 
 def _turn_about(axis: Array, angle: float) -> Array:
-    """Return the rotation by an angle [rad] about an axis, (3, 3)."""
+    """Return the rotation matrix of a rotation by an angle [rad] about an axis, (3, 3)."""
     cross = skew_matrix(axis)
     return np.asarray(np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross)
 
 
 def _turned(rotation: Array, inverse_inertia: Array, momentum: Array, times: Array) -> Array:
-    """Return rotations (T, 3, 3) of a free body at T times [s], from R' = R skew(J^-1 R^T L).
+    """Return the rotation matrices of a free body at T times [s], (T, 3, 3).
 
-    R is the rotation, J^-1 the inverse inertia in body axes, L the constant angular momentum.
+    The rotation matrix R is integrated from R' = R skew(J^-1 R^T L), with the inverse inertia J^-1
+    in body axes and the constant angular momentum L.
     """
 
     def rate(_: float, y: Array) -> Array:
@@ -298,9 +301,9 @@ def _turned_in_orbit(
 ) -> tuple[Array, Array]:
     """Return rotation (3, 3) and spin [rad/s] (3,) of a body in a Hill frame after a time [s].
 
-    The spin is relative to the Hill frame, in body axes.  The spin w relative to inertial axes
-    follows from the torques ``-w x (J w)`` and ``3 n^2 x x (J x)``, with x the unit vector away
-    from the planet.
+    The returned spin is relative to the Hill frame, in body axes. The spin w relative to inertial
+    axes is integrated with the gyroscopic torque ``-w x (J w)`` and the gravity-gradient torque ``3
+    n^2 x x (J x)``, where x is the unit vector away from the planet.
     """
     inverse = np.linalg.pinv(inertia, NEGLIGIBLE)
 
@@ -336,7 +339,7 @@ def _solved(rate: Callable[[float, Array], Array], start: Array, times: Array) -
 
 
 def orthogonal(numbers: Array) -> Array:
-    """Return the rotation matrix nearest to a matrix, (3, 3); complex matrices are not changed."""
+    """Return the rotation matrix nearest to a matrix, (3, 3); a complex matrix is not changed."""
     if np.iscomplexobj(numbers):
         return numbers.reshape(3, 3)
     u, _, vt = np.linalg.svd(numbers.reshape(3, 3))
@@ -351,13 +354,14 @@ def released_body(
     Parameters
     ----------
     body
-        The body, whose pose and velocities are replaced.
+        State of the body before; pose and velocities are replaced.
     tip, twist
-        Pose of the tip, and its velocity [m/s], then angular velocity [rad/s], in world axes, (6,).
+        Pose of the tip; velocity [m/s], then angular velocity [rad/s], of the tip in world axes,
+        (6,).
     grip
         Pose of the body's fixture in the tip's frame.
     t
-        The time [s].
+        Time of the release [s].
     """
     released = replace(body, begin=t, pose=tip @ grip, spin=twist[3:])
     velocity = twist[:3] + np.cross(released.spin, released.centre - tip.position)

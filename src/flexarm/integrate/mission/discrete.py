@@ -1,4 +1,4 @@
-"""Discrete states: locks, brakes, servo settings, held bodies and ties between two events."""
+"""Discrete state of an arm between two events: locks, brakes, servos, held bodies and ties."""
 
 import math
 from bisect import bisect_right
@@ -77,7 +77,7 @@ def locked_phases(model: Model, locks: Locks, t_end: float) -> list[LockedPhase]
 
 
 def instants(times: Iterable[float], t_end: float) -> list[float]:
-    """Return 0, t_end and the times [s] between, sorted; times equal by rounding are merged."""
+    """Return 0, the times [s] between 0 and t_end, and t_end, without times equal by rounding."""
     merged = [0.0]
     for t in sorted(times):
         if t - merged[-1] > instant(t) and t_end - t > instant(t_end):
@@ -88,7 +88,7 @@ def instants(times: Iterable[float], t_end: float) -> list[float]:
 def _instant(times: Sequence[float], t: float) -> float:
     """Return the latest of the sorted times [s] that is not later than t.
 
-    The end is returned if t equals the end by rounding.
+    If t equals the last time up to rounding, the last time is returned.
     """
     if times[-1] - t <= instant(times[-1]):
         return times[-1]
@@ -96,7 +96,7 @@ def _instant(times: Sequence[float], t: float) -> float:
 
 
 def lock(model: Model, names: Sequence[str]) -> Model:
-    """Return the model with the named joints locked, that is, prescribed at constant positions."""
+    """Return the model with the named joints locked: prescribed at constant positions."""
     if not names:
         return model
     links, file_links = [], list(model.arm.links)
@@ -125,9 +125,9 @@ def lock(model: Model, names: Sequence[str]) -> Model:
 
 
 def _held(acts: AnyActuated) -> AnyActuated:
-    """Return a joint axis with its actuation replaced by a prescribed standstill.
+    """Return a joint axis that is prescribed at a constant position.
 
-    Servo, brake, motor and dry friction are left out.
+    The returned axis has no servo, brake, motor or dry friction.
     """
     properties = acts.model_dump(
         exclude_unset=True,
@@ -142,7 +142,7 @@ def _held(acts: AnyActuated) -> AnyActuated:
 
 
 def _with(joint: Any, axis: Axis) -> Any:
-    """Return a joint with one of its axes replaced."""
+    """Return a joint of which one axis is replaced."""
     return joint.model_copy(update={axis.label: axis.acts}) if axis.label else axis.acts
 
 
@@ -183,14 +183,14 @@ class DiscreteState:
 
     @property
     def key(self) -> str:
-        """Text that is equal for discrete states in which the arm has equal models."""
+        """Text that is equal for discrete states whose equations of motion are equal."""
         stuck = sorted(name for name, slips in self.closed.items() if slips == 0)
         poses = [(name, pose.rotation.tolist(), pose.position.tolist())
                 for name, pose in sorted(self.held.items())]  # fmt: skip
         return f"{self.locked} {stuck} {poses}"
 
     def due(self, model: Model, t: float) -> list[int]:
-        """Return indices of scheduled events that are due at time t [s] and have not happened."""
+        """Return indices of scheduled events that are due at time t [s] and still to happen."""
         return [
             k
             for k, event in enumerate(model.arm.events)
@@ -202,14 +202,14 @@ class DiscreteState:
         return k not in self.done and model.arm.events[k].after <= t + instant(t)
 
     def holding(self, model: Model) -> dict[str, int]:
-        """Return indices of the coordinates that locks, brakes or friction hold, by name."""
+        """Return indices of the coordinates held by locks, brakes or friction, by name."""
         axes = {axis.name: axis for axis in model.axes}
         indices = {name: axes[name].index for name in self.locked}
         stuck = (name for name, slips in self.closed.items() if slips == 0)
         return indices | {name: model.names.index(name) for name in stuck}
 
     def rigid(self, model: Model) -> list[int]:
-        """Return indices of coordinates held rigidly, by locks and brakes of unlimited effort."""
+        """Return indices of coordinates held by locks or by brakes of unlimited effort."""
         elements = holders(model)
         return [
             index
@@ -218,11 +218,11 @@ class DiscreteState:
         ]
 
     def capacity(self, holder: StickSlip) -> float:
-        """Return the effort beyond which a stick-slip element slips."""
+        """Return the effort beyond which a coordinate with brake or dry friction slips."""
         return holder.capacity(braked=holder.axis.name in self.braked)
 
     def loosened(self, model: Model) -> "DiscreteState":
-        """Return the discrete state in which brakes of limited effort yield to impulses."""
+        """Return the discrete state in which all brakes of limited effort slip."""
         elements = holders(model)
         closed = {
             name: slips or int(math.isfinite(self.capacity(elements[name])))
@@ -231,11 +231,11 @@ class DiscreteState:
         return replace(self, closed=closed)
 
     def loaded(self, model: Model) -> bool:
-        """Return whether the bodies that the tip holds differ from those at the start."""
+        """Return whether the tip holds other bodies than at the start of the simulation."""
         return set(self.held) != set(_held_at_start(model))
 
     def model(self, model: Model) -> Model:
-        """Return the arm's model in this discrete state; the given model if nothing differs."""
+        """Return the arm's model with held coordinates prescribed and held bodies at the tip."""
         locked_model = lock(model, self.locked)
         indices = self.holding(model)
         prescribed = tuple(sorted({*locked_model.prescribed, *indices.values()}))
@@ -265,12 +265,12 @@ class DiscreteState:
     def target_times(self) -> dict[str, float]:
         """Return the time [s] from which each servo's target counts, by joint.
 
-        Joints whose servo no event has changed are left out: their targets count from 0.
+        Joints whose servo no event has changed are left out, since their targets count from time 0.
         """
         return {name: begin for name, (begin, _) in self.servos.items()}
 
     def servoed(self, model: Model) -> Model:
-        """Return the model with this discrete state's servo settings."""
+        """Return the model with the servo settings of this discrete state."""
         if not self.servos:
             return model
         links = [
@@ -313,7 +313,7 @@ def _held_at_start(model: Model) -> dict[str, Pose]:
 
 
 def held_inertia(model: Model, name: str, pose: Pose) -> Inertia:
-    """Return the inertia, about the tip frame, of a held body with a given fixture pose."""
+    """Return the inertia of a held body about the tip frame, for a pose of its fixture."""
     bodies = {free_body.name: free_body.body for free_body in model.arm.bodies}
     body = model.arm.payload if name == PAYLOAD else bodies[name]
     assert body is not None

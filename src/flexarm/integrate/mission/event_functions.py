@@ -1,4 +1,4 @@
-"""Event functions: scalar quantities of an arm that trigger events when they cross a threshold."""
+"""Event functions: scalar quantities of an arm that trigger an event at a threshold."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ Complex = NDArray[np.complex128]
 
 @dataclass(frozen=True)
 class EventArguments:
-    """Arguments of event functions: time, coordinates, rates, actuator states, holding efforts."""
+    """Arguments of event functions: time, coordinates, rates, actuator states, efforts."""
 
     model: Model
     t: Expr
@@ -39,7 +39,7 @@ class EventArguments:
 
 @dataclass(frozen=True)
 class FixturePath:
-    """Path of a body's fixture: a polynomial in time since `begin`, plus sinusoidal waves."""
+    """Path of the fixture of a free body: polynomial in time since `begin`, plus waves."""
 
     begin: float  # [s]
     powers: tuple[Vector, ...]  # coefficients [m], [m/s], [m/s^2]
@@ -52,7 +52,7 @@ class FixturePath:
     ) -> "FixturePath":
         """Build the path from polynomial coefficients and complex wave amplitudes by rate.
 
-        Waves with amplitudes of rounding size are left out.
+        Waves whose amplitudes are at rounding level are left out.
         """
         size = max((float(np.abs(vector).max()) for vector in waves.values()), default=0.0)
         significant = {
@@ -92,7 +92,7 @@ def _vector(values: Array) -> Vector:
 
 @dataclass(frozen=True)
 class EventFunction:
-    """A scalar quantity of an arm that is monitored for leaving its bounds."""
+    """A scalar quantity of an arm, monitored for leaving its bounds."""
 
     # ``place`` or ``speed`` of a coordinate, ``effort`` that holds a coordinate at rest, ``tip``
     # along an axis, ``tip speed``, ``distance`` of the tip from a body's fixture, normal force of a
@@ -124,30 +124,31 @@ class EventFunction:
 
     @property
     def squared(self) -> bool:
-        """Whether the event function is the square of the quantity, which is smooth at 0."""
+        """Whether the event function is the square of the quantity, since that is smooth at 0."""
         return self.kind in ("tip speed", "distance")
 
     @property
     def fastest(self) -> float:
-        """Fastest oscillation [rad/s] that a tumbling body causes; 0 if no body is involved."""
+        """Largest angular rate [rad/s] at which a tumbling body oscillates the quantity, or 0."""
         return 0.0 if self.path is None else self.path.fastest
 
     @property
     def smooth(self) -> bool:
-        """Whether the rate of the event function can be computed from accelerations."""
+        """Whether the time derivative of the event function is known from the accelerations."""
         return self.kind != "effort"
 
     def bounds(self, when: When) -> tuple[float, float]:
-        """Return the bounds, low and high, between which the event does not happen.
+        """Return the low and the high bound between which the event does not happen.
 
-        The bounds are squared, with their signs, if the event function is a square.
+        The bounds are squared, with their signs kept, if the event function is the square of the
+        quantity.
         """
         low = -math.inf if when.below is None else float(when.below)
         high = math.inf if when.above is None else float(when.above)
         return (low * abs(low), high * abs(high)) if self.squared else (low, high)
 
     def trace(self, at: EventArguments) -> Expr:
-        """Return an expression of the quantity, or of the square if `squared`."""
+        """Return an expression of the quantity, or of its square if `squared`."""
         if self.kind == "tip speed":
             return ca.sumsqr(end_jacobian(at.model, at.q)[0] @ at.v)
         if self.kind == "tip":
@@ -165,7 +166,7 @@ class EventFunction:
         return {"place": at.q, "speed": at.v, "effort": at.effort}[self.kind][self.index]
 
     def values(self, run: RunData) -> Array:
-        """Evaluate the quantity at the samples of a run, (T,)."""
+        """Return the quantity at the T samples of a run, (T,)."""
         if self.kind == "tip speed":
             speeds = equation_of(run).tip_velocity(run.q, run.v)[:, :3]
             return np.asarray(np.linalg.norm(speeds, axis=1))
@@ -188,7 +189,7 @@ class EventFunction:
 
 
 def currents(model: Model) -> tuple[str, ...]:
-    """Return the names of motor currents that are states: driven motors with an inductance."""
+    """Return the names of motor currents that are states, because of a winding inductance."""
     drives = [(x.name, x.acts.drive) for x in model.axes if x.driven]
     motors = [(name, drive.motor) for name, drive in drives if drive is not None]
     return tuple(
@@ -213,7 +214,7 @@ def require_quantities(model: Model) -> None:
     Raises
     ------
     SimulationError
-        If an event monitors such a quantity.
+        If an event of the model file monitors a quantity that does not exist in this arm.
     """
     available = quantities(model)
     for i, event in enumerate(model.arm.events):

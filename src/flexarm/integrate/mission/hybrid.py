@@ -1,4 +1,4 @@
-"""Hybrid simulation: the phases of a run, and the events between them."""
+"""Hybrid simulation: a run in phases, with events between them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -42,7 +42,7 @@ from flexarm.spatial import Array
 
 @dataclass(frozen=True)
 class Guard:
-    """Event function with its consequence: an event of the model file, or stick or slip."""
+    """Event function and what it triggers: an event of the model file, or stick or slip."""
 
     event_function: EventFunction
     event: int = -1
@@ -50,7 +50,7 @@ class Guard:
 
 
 class HybridSimulation:
-    """Simulation in phases, each with its own discrete state.
+    """Simulation in phases with different discrete states (locks, brakes, held bodies).
 
     Parameters
     ----------
@@ -86,16 +86,16 @@ class HybridSimulation:
 
     @property
     def single(self) -> bool:
-        """Whether the run has a single phase: no events, event functions or changes of locks."""
+        """Whether the run has one phase: no events, no stick-slip and no changes of locks."""
         return len(self.instants) == 2 and not self.guards and not self.events
 
     @property
     def plain(self) -> bool:
-        """Whether the run has a single phase in which no lock or brake is active."""
+        """Whether the run has one phase, in which no lock or brake holds a joint."""
         return self.single and not self.discrete.holding(self.model)
 
     def expected_phases(self) -> int:
-        """Estimate how many later phases will need newly compiled equations.
+        """Estimate how many later phases will need newly compiled equations of motion.
 
         The estimate assumes that brakes of limited effort stop their joints one after another, and
         counts each dry friction element once.
@@ -116,7 +116,7 @@ class HybridSimulation:
         return len(brake_sets) + len(locked) - 2 + extra + dry
 
     def _slip_elements(self) -> list[StickSlip]:
-        """Return the elements that can slip: brakes and dry friction of unlocked joints."""
+        """Return the brakes and dry friction of joints that are not locked and can slip."""
         unlocked = (h for h in self._holders.values() if h.axis.name not in self.discrete.locked)
         return [holder for holder in unlocked if holder.able]
 
@@ -137,7 +137,8 @@ class HybridSimulation:
     ) -> Equation:
         """Return the equation of motion in the current discrete state, or in a given one.
 
-        `reference_attitude` contains the reference attitudes that attitude angles are relative to.
+        The argument `reference_attitude` contains the attitudes from which angles of a free base
+        and of spherical joints count.
         """
         discrete = discrete or self.discrete
         if discrete.key not in self._equations:
@@ -157,7 +158,7 @@ class HybridSimulation:
         Raises
         ------
         SimulationError
-            If there is no such state, an event at time 0 cannot happen or ends the run, or a
+            If no initial state exists, if an event at time 0 is impossible or ends the run, or if a
             control law is combined with events that change servos.
         """
         locked = set(self.discrete.locked)
@@ -179,11 +180,11 @@ class HybridSimulation:
         return state
 
     def phase_end(self, t: float) -> float:
-        """Return the latest end [s] of the phase that begins at t: the next scheduled change."""
+        """Return the latest end [s] of a phase that begins at t: the next scheduled event."""
         return next((t_next for t_next in self.instants if t_next - t > instant(t)), self.t_end)
 
     def actuators(self, model: Model) -> Actuators:
-        """Return a model's actuators and event functions in the current discrete state."""
+        """Return the actuators of a model and all event functions, for the current phase."""
         event_functions = tuple(self._event_function(guard) for guard in self.guards)
         slipping = [Slipping.of(holder) for holder in self._slip_elements()]
         ties = [
@@ -199,7 +200,7 @@ class HybridSimulation:
         )
 
     def tie_targets(self) -> list[Channel]:
-        """Return the points to which ties pull the tip, as functions of time, three per tie."""
+        """Return the positions to which ties pull the tip, as three functions of time per tie."""
         channels = []
         for name, (tie, place, begin) in self.discrete.ties.items():
             fixed = [Constant[float](kind="constant", value=float(x)) for x in place]
@@ -207,9 +208,9 @@ class HybridSimulation:
         return channels
 
     def _event_function(self, guard: Guard) -> EventFunction:
-        """Return a guard's event function; for a distance, with the free body's path.
+        """Return the event function of a guard; for a distance, with the path of the free body.
 
-        If the event can no longer happen, the path is the body's path from the start of the run.
+        If the event can no longer happen, the path from the start of the simulation is used.
         """
         if guard.event_function.kind != "distance":
             return guard.event_function
@@ -223,7 +224,7 @@ class HybridSimulation:
     def _can_happen(self, guard: Guard) -> bool:
         """Return whether a guard's event can still happen.
 
-        An event at a distance cannot happen while the tip holds the body.
+        An event triggered by the distance to a body cannot happen while the tip holds this body.
         """
         return guard.event not in self.discrete.done and (
             guard.event_function.kind != "distance"
@@ -231,7 +232,7 @@ class HybridSimulation:
         )
 
     def armed(self, t: float) -> dict[int, EventFunction]:
-        """Return the event functions that are active in a phase from time t [s], by event index."""
+        """Return the event functions active in a phase that begins at t [s], by event index."""
         return {
             guard.event: self._event_function(guard)
             for guard in self.guards
@@ -241,9 +242,10 @@ class HybridSimulation:
         }
 
     def efforts(self) -> Array:
-        """Return brake effort and friction direction of each element that can slip, (2 m,).
+        """Return brake effort and friction direction of each brake or dry friction, (2 m,).
 
-        The m elements are in the order of the slip data of the equations.
+        The values of the m brakes and dry frictions are in the order in which the equations of
+        motion list them.
         """
         data: list[float] = []
         for holder in self._slip_elements():
@@ -256,9 +258,10 @@ class HybridSimulation:
     def bounds(self, state: State) -> tuple[Array, Array]:
         """Return lower and upper bounds of all event functions, (m,) each.
 
-        Bounds of inactive event functions are infinite.  A sticking coordinate is bounded by its
-        holding effort, a slipping coordinate by rate 0; the rate bound has a margin for rounding
-        while the coordinate breaks away from standstill.
+        Inactive event functions have infinite bounds. The event function of a sticking coordinate
+        is its effort, bounded by the effort that friction holds; that of a slipping coordinate is
+        its rate, bounded by 0. The bound of the rate has a margin for rounding while the coordinate
+        breaks away from standstill.
         """
         rate_rounding = ACCUMULATED * float(np.abs(state.v).max(initial=0.0))
         low, high = np.full(len(self.guards), -np.inf), np.full(len(self.guards), np.inf)
@@ -282,17 +285,17 @@ class HybridSimulation:
         return low, high
 
     def enter(self, state: State) -> State:
-        """Return the state after all locks and scheduled events due at its time."""
+        """Return the state after all locks and scheduled events that are due at its time."""
         t = state.t
         phase = next(phase for phase in reversed(self._phases) if phase.begin <= t + instant(t))
         self.discrete = replace(self.discrete, locked=phase.locked)
         return self._apply_events(self.discrete.due(self.model, t), state)
 
     def triggered(self, indices: Sequence[int], value: float, state: State) -> State:
-        """Return the state after triggered guards: simultaneous events, or one stick or slip.
+        """Return the state after guards have triggered: simultaneous events, or a stick or slip.
 
-        `indices` are the indices of the triggered guards, and `value` is the value of the first
-        guard's event function.
+        The argument `indices` contains the indices of the triggered guards, and `value` the value
+        of the first guard's event function.
         """
         guard = self.guards[indices[0]]
         if guard.event >= 0:
@@ -318,7 +321,7 @@ class HybridSimulation:
         return self._adopt(transition, state)
 
     def _apply_events(self, due: Sequence[int], state: State) -> State:
-        """Return the state after events at one instant, and add the events to the log."""
+        """Apply events at one instant, add them to the log, and return the state after them."""
         transition = self._transition(state)
         try:
             transition.apply(due)
@@ -330,12 +333,12 @@ class HybridSimulation:
         return self._adopt(transition, state)
 
     def _transition(self, state: State) -> Transition:
-        """Return a transition from a given state."""
+        """Return a transition (change by events at one instant) that begins at a given state."""
         equation = partial(self.equation, state.reference_attitude)
         return Transition(self.model, equation, self.discrete, state.t, state.q, state.v)
 
     def _adopt(self, transition: Transition, state: State) -> State:
-        """Return the state after a transition; adopt the transition's discrete state."""
+        """Return the state after a transition, whose discrete state becomes the current one."""
         self.discrete = transition.discrete
         for k, loss in transition.lost.items():
             if k >= 0:
@@ -357,7 +360,7 @@ class HybridSimulation:
 
 
 def times_of(times: Array, begin: float, end: float) -> Array:
-    """Return the sample times [s] of a phase, its start and end included."""
+    """Return the sample times [s] of a phase, with its start and end included."""
     inside = times[(times > begin + instant(begin)) & (times < end - instant(end))]
     return np.concatenate([[begin], inside, [end]])
 
@@ -403,7 +406,7 @@ def phase_problem(
 
 
 def after(task: InitialValueProblem, solution: Solution) -> State:
-    """Return the state at the end of a phase that was solved."""
+    """Return the state at the end of a phase, from its solution."""
     start, n, final_state = task.start, task.equation.model.size, solution.states[-1]
     actuators = task.motion.actuators
     first = 2 * n + actuators.work_integrals + actuators.impulses
@@ -431,9 +434,9 @@ def pending_events(
     hybrid
         The hybrid simulation at the end of the run.
     run
-        The run.
+        Result of the simulation.
     armed
-        By phase: begin [s], and event functions by index of the event.
+        For each phase, its begin [s] and its active event functions, by event index.
     """
     phase_ends = [*(begin for begin, _ in armed[1:]), float(run.t[-1])]
     pending = []
@@ -450,7 +453,7 @@ def pending_events(
 def _pending(
     event: Event, run: Run, spans: Sequence[tuple[EventFunction, NDArray[np.bool_]]]
 ) -> PendingEvent:
-    """Return the reason why an event did not happen, and the nearest value at the given samples."""
+    """Return why an event did not happen, and how close its quantity came to the threshold."""
     end = float(run.t[-1])
     if event.when is None:
         return PendingEvent(event.title, f"it is at {event.at:g} s, and the run ends at {end:g} s")

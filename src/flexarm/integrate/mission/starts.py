@@ -33,16 +33,16 @@ def first_state(
     law: bool,
     locked: Set[str] = frozenset(),
 ) -> tuple[State, Array]:
-    """Return a run's initial state, and the positions (n,) that servos without target hold.
+    """Return the initial state of a run, and the positions (n,) that servos hold.
 
-    The state comes from the model file, an equilibrium, or the end of another run.  Servos without
-    a target hold the initial coordinates; for the start ``equilibrium``, the coordinates of the
-    model file.
+    The initial state comes from the model file, from an equilibrium, or from the end of another
+    run. A servo without a target holds the initial position of its joint; with ``start:
+    equilibrium`` it holds the position stated in the model file.
 
     Raises
     ------
     SimulationError
-        If there is no such state.
+        If no initial state exists, for example because there is no equilibrium.
     """
     q, v = start_state(model)
     state = State(q, v, reference_attitude=model.start_references)
@@ -56,7 +56,7 @@ def first_state(
 
 
 def state_of(model: Model, equilibrium: Equilibrium) -> State:
-    """Return the initial state at an equilibrium; prescribed coordinates follow the model file."""
+    """Return the initial state at an equilibrium, with prescribed coordinates at time 0."""
     if equilibrium.model.names != model.names:
         raise SimulationError(
             "start: the equilibrium has coordinates that differ from this arm's, "
@@ -74,10 +74,10 @@ def state_of(model: Model, equilibrium: Equilibrium) -> State:
 class SteadyProblem:
     """Conditions of the equilibrium at time 0: no acceleration, joints at their initial speeds.
 
-    Servos with an integral term hold their targets, and the integral balances the load.  Joints
-    with another servo or an input, and free joints, move to where forces balance.  Joints that are
-    locked, braked or moving, or driven without servo and input, stay at their start; under a
-    control law, all driven joints do.
+    A joint whose servo has an integral term is at the servo's target, and the integral balances the
+    load. Free joints, and joints with another servo or an input, are where the forces balance. All
+    other joints are at their initial positions: joints that are locked, braked or moving, joints
+    driven without servo and input, and, under a control law, all driven joints.
     """
 
     model: Model  # the arm
@@ -110,12 +110,12 @@ class SteadyProblem:
         Parameters
         ----------
         model, inputs, law, locked
-            The arm; inputs by joint that replace inputs of the model file; whether a control law
+            The arm; inputs by joint, which replace those of the model file; whether a control law
             replaces the servos; names of the locked joints.
         offsets
             Constants added to the inputs, (k,).
         positions
-            Joints that are held by other means, such as friction, with their positions.
+            Positions of joints that are held by other means, such as friction, by joint.
         tangent
             Function that returns the equation of motion of a model.
 
@@ -179,16 +179,16 @@ class SteadyProblem:
 
     @cached_property
     def forces_at(self) -> Callable[[Array], tuple[Array, Array, Array]]:
-        """Function of q: inputs with servos, generalised forces, the forces' Jacobian by q."""
+        """Function of q that returns inputs, generalised forces and the Jacobian of the forces."""
         return _force_function(self.tangent.model, self.servos, self.u, self.rates, self.targets)
 
     def solve(self) -> State:
-        """Compute the equilibrium.
+        """Compute the state at the equilibrium.
 
         Raises
         ------
         SimulationError
-            If there is none within the limits of servos and currents.
+            If no equilibrium exists within the limits of servo inputs and motor currents.
         """
         equilibrium = _at_targets(
             self.tangent, self.positions, self.goals, self.settled,
@@ -208,7 +208,7 @@ class SteadyProblem:
         return state
 
     def inputs_at(self, q: Array) -> Array:
-        """Return the inputs at coordinates q, servos included; integral terms balance the load."""
+        """Return the inputs at equilibrium coordinates q, with servo action and integral terms."""
         inputs, effort = self.forces_at(q)[0].copy(), self.effort(q)
         holding = np.linalg.lstsq(self.tangent.inputs, effort, rcond=None)[0]
         for servo in self.servos:
@@ -217,11 +217,11 @@ class SteadyProblem:
         return inputs
 
     def effort(self, q: Array) -> Array:
-        """Return the generalised force that holds the arm at coordinates q, (n,)."""
+        """Return the generalised force that holds the arm still at coordinates q, (n,)."""
         return self.tangent.force(OperatingPoint(q, self.rates, self.u), np.zeros(len(q)))
 
     def state(self, q: Array) -> State:
-        """Return the state at balanced coordinates q, with states of servos and motors."""
+        """Return the state at equilibrium coordinates q, with integral terms and motor currents."""
         inputs = self.inputs_at(q)
         own = self.forces_at(q)[0]
         integrals = {e.name: float(inputs[e.column] - own[e.column]) for e in self.servos}
@@ -247,10 +247,10 @@ def _at_targets(
     push: Push,
     rates: Array,
 ) -> Equilibrium:
-    """Return the equilibrium in which servo measurements agree with servo targets.
+    """Return the equilibrium at which the positions measured by servos equal their targets.
 
-    Joint positions are corrected iteratively by the difference between measured position and
-    target.
+    Positions of these joints are corrected iteratively by the difference between the target and the
+    measured position.
     """
     joints = {**positions, **{name: target for name, (_, target) in goals.items()}}
     try:
@@ -274,7 +274,7 @@ def _at_targets(
 
 
 def _currents(model: Model, u: Array, v: Array) -> dict[str, float]:
-    """Return steady-state currents [A] for inputs u at rates v, within limits, by winding."""
+    """Return steady-state motor currents [A] at inputs u and rates v, within limits."""
     currents = {}
     for winding in windings(model):
         limit = winding.motor.current_limit or np.inf
@@ -295,9 +295,10 @@ def _require_within(name: str, value: float, limit: float, limit_name: str) -> N
 def _force_function(
     model: Model, acting_servos: tuple[Servoed, ...], u: Array, v: Array, r: Array
 ) -> Callable[[Array], tuple[Array, Array, Array]]:
-    """Return a function of q for inputs, generalised forces (n,), and the forces' Jacobian by q.
+    """Return a function of q for inputs, generalised forces (n,) and the forces' Jacobian.
 
-    The forces come from inputs u and servos, at rates v and targets r (target and rate by row).
+    The forces are those of inputs u, servos, gravity and springs at rates v. The array of servo
+    targets, (servos, 2), contains target and target rate.
     """
     q, actuators = ca.SX.sym("q", model.size), Actuators(acting_servos)
     targets = ca.DM(np.concatenate([r[:, 0], r[:, 1]])) if acting_servos else ca.DM(0, 1)
@@ -324,7 +325,7 @@ def _force_function(
 
 
 def continued(model: Model, state: State, run: RunData) -> State:
-    """Return the final state of another run, with prescribed coordinates reset to time 0."""
+    """Return the final state of another run, with prescribed coordinates set to time 0."""
     if run.model.names != model.names:
         raise SimulationError(
             "start: the run has coordinates that differ from this arm's, "

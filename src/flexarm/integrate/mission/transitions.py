@@ -1,6 +1,6 @@
 """Transitions: changes of an arm's state by events and brakes at one instant, in a fixed order.
 
-Simulations apply transitions, and gradients differentiate them.
+Simulations apply these transitions, and gradients of runs differentiate them.
 """
 
 import math
@@ -27,7 +27,7 @@ OPEN = 2
 
 @kernel
 def way_moving(rate: float, largest: float) -> int:
-    """Return the stick-slip state at a rate; rates at rounding level count as sticking."""
+    """Return the slip direction of a coordinate at a rate: -1, 1, or 0 at rounding level."""
     if abs(rate) <= ACCUMULATED * largest:
         return 0
     return 1 if rate > 0.0 else -1
@@ -35,7 +35,7 @@ def way_moving(rate: float, largest: float) -> int:
 
 @kernel
 def way_closed(way: int, rate: float, capacity: float) -> int:
-    """Return the stick-slip state after a brake of a given effort has closed."""
+    """Return the slip direction (-1, 1; 0 for stick) after a brake has closed."""
     if way == 0 or not math.isfinite(capacity):
         return 0
     way_at_rate: int = way_moving(rate, 0.0)
@@ -44,7 +44,7 @@ def way_closed(way: int, rate: float, capacity: float) -> int:
 
 @kernel
 def way_next(way: int, effort: float, capacity: float, rate: float, change: float) -> int:
-    """Return the next stick-slip state of a coordinate that is not locked.
+    """Return the next slip direction of a coordinate: -1, 1, or 0 for stick.
 
     A sticking coordinate slips if its holding effort exceeds `capacity`.  A slipping coordinate
     sticks if its rate opposes the slip direction, or if the rate is 0 and `change` is not in that
@@ -57,20 +57,20 @@ def way_next(way: int, effort: float, capacity: float, rate: float, change: floa
 
 
 class Kinetics(Protocol):
-    """Functions of an equation of motion that transitions need: mass matrix and tip kinematics."""
+    """Mass matrix and tip kinematics of an arm, as transitions need them."""
 
     @property
     def model(self) -> Model:
-        """Model of the arm to which mass matrix and tip kinematics belong."""
+        """Model of the arm."""
 
     def mass_matrix(self, q: Array) -> Array:
-        """Compute the mass matrix, (n, n)."""
+        """Compute the mass matrix at coordinates q, (n, n)."""
 
     def tip_pose(self, q: Array) -> tuple[Array, Array]:
         """Compute rotation (3, 3) and position (3,) of the arm's tip in the world."""
 
     def tip_jacobian(self, q: Array) -> Array:
-        """Compute the tip's Jacobian in world axes, linear part, then angular part, (6, n)."""
+        """Compute the Jacobian of the tip velocity in world axes, linear part first, (6, n)."""
 
     def tip_velocity(self, q: Array, v: Array) -> Array:
         """Compute velocity [m/s], then angular velocity [rad/s], of the tip in world axes, (6,)."""
@@ -78,27 +78,29 @@ class Kinetics(Protocol):
 
 @dataclass
 class Transition:
-    """State of an arm at one instant while the events of that instant modify it.
+    """State of an arm while the events of one instant change it.
 
-    Numbers may be complex: imaginary parts are tangents (derivatives along a direction), which the
+    The state may be complex: its imaginary part is then a derivative along a direction, which the
     events transform too.
 
     Attributes
     ----------
     model
-        The arm as described in the model file.
+        Model of the arm as described in the model file.
     equation
-        Function that returns the equation of motion in a discrete state.
+        Function that returns the equation of motion for a discrete state.
     discrete, t, q, v
         Discrete state, time [s], coordinates and rates, (n,) each.
     prescribed_work
         Work done by prescribed coordinates [J].
     lost
-        Dissipated energy [J] by index of the event that causes it; -1 if no event does.
+        Energy dissipated in impacts [J], by index of the event that causes the dissipation; index
+        -1 if no event does.
     brought
         Energy stored in ties when they are attached [J].
     exchanged
-        Bodies that are captured, with factor 1, and released, with factor -1.
+        Bodies whose energy the arm gains or loses: captured bodies with factor 1, released bodies
+        with factor -1.
     """
 
     model: Model
@@ -113,7 +115,7 @@ class Transition:
     exchanged: list[tuple[FreeBodyState, float]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Compute the stick-slip elements of the model by coordinate name."""
+        """Collect the brakes and dry frictions of the model by coordinate name."""
         self.holders: Mapping[str, StickSlip] = holders(self.model)
 
     @property
@@ -122,10 +124,11 @@ class Transition:
         return self.model.arm.events
 
     def apply(self, due: Collection[int]) -> None:
-        """Apply the events with indices `due`, then stop rigidly held coordinates.
+        """Apply the events with indices `due`, then stop coordinates that are now held.
 
-        Actions are applied in the order of `EFFECTS`, actions of one kind in the order of event
-        titles, so that the order in the model file does not matter.
+        Actions of the events are applied in the order of `EFFECTS`, and actions of one kind in the
+        order of the event titles. The result therefore does not depend on the order of events in
+        the model file.
 
         Raises
         ------
@@ -143,7 +146,7 @@ class Transition:
         self.arrest()
 
     def turn(self, name: str, effort: float, rate: float) -> None:
-        """Switch a coordinate between stick and slip, given its holding effort or its rate."""
+        """Switch a coordinate between stick and slip."""
         capacity = self.discrete.capacity(self.holders[name])
         slip = way_next.python(self.discrete.closed[name], effort, capacity, rate, 0.0)
         self.v = self.v.copy()
@@ -152,7 +155,7 @@ class Transition:
         self.arrest()
 
     def arrest(self) -> None:
-        """Stop moving coordinates that are held rigidly, by an impulse."""
+        """Stop moving coordinates that locks or brakes hold rigidly, by an impulse."""
         rigid = self.discrete.rigid(self.model)
         if not np.any(self.v[rigid]):
             return
@@ -163,7 +166,7 @@ class Transition:
         self._follow(result)
 
     def release(self, _: int, names: Sequence[str]) -> None:
-        """Open the brakes of the named joints; dry friction remains."""
+        """Open the brakes of the named joints; their dry friction remains."""
         closed = {
             name: slips
             for name, slips in self.discrete.closed.items()
@@ -173,7 +176,7 @@ class Transition:
         self.discrete = replace(self.discrete, closed=closed, braked=braked)
 
     def let_go(self, _: int, name: str) -> None:
-        """Release a body from the tip; the body continues with the tip's velocity."""
+        """Release a body from the tip; it keeps the velocity of the tip."""
         if name not in self.discrete.held:
             names = ", ".join(self.discrete.held) or "nothing"
             raise SimulationError(
@@ -189,7 +192,7 @@ class Transition:
         self.exchanged.append((body, -1.0))
 
     def capture(self, k: int, name: str) -> None:
-        """Join a free body to the arm's tip by an impulse that conserves momentum."""
+        """Attach a free body to the tip by an impulse that conserves momentum."""
         body = self.discrete.free_body(name, self.model).at(self.t)
         equation = self._loose_equation()
         tip = Pose(*equation.tip_pose(self.q))
@@ -203,7 +206,7 @@ class Transition:
         self._follow(result)
 
     def detach(self, k: int, name: str) -> None:
-        """Remove a tie; the energy that the tie stores counts as dissipated."""
+        """Remove a tie; the energy in its spring counts as dissipated."""
         if name not in self.discrete.ties:
             raise SimulationError(
                 f"{name} cannot be detached, since it is not attached at this time. Attach it "
@@ -214,14 +217,14 @@ class Transition:
         self.discrete = replace(self.discrete, ties=ties)
 
     def attach(self, _: int, tie: Tie) -> None:
-        """Attach a tie to the tip; add the energy it stores at once to `brought`."""
+        """Attach a tie to the tip; the energy in its spring at this instant is recorded."""
         place = self.equation(self.discrete).tip_pose(self.q)[1]
         ties = {**self.discrete.ties, tie.name: (tie, place, self.t)}
         self.discrete = replace(self.discrete, ties=ties)
         self.brought += self._stored(tie.name)
 
     def brake(self, _: int, names: Sequence[str]) -> None:
-        """Close the brakes of the named joints; a limited brake slips on a moving joint."""
+        """Close the brakes of the named joints; a brake of limited effort slips while they move."""
         closed = dict(self.discrete.closed)
         for name, holder in self.holders.items():
             if holder.brake is not None and holder.axis.name in names:
@@ -231,7 +234,7 @@ class Transition:
         self.discrete = replace(self.discrete, closed=closed, braked=braked)
 
     def command(self, k: int, _: Mapping[str, dict[str, Any]]) -> None:
-        """Apply the changes of servo settings of event k."""
+        """Change the servo settings that event k commands."""
         self.discrete = commanded(self.discrete, k, self.model, self.t)
 
     def end(self, _: int, ends: bool) -> None:
@@ -239,7 +242,7 @@ class Transition:
         self.discrete = replace(self.discrete, over=ends)
 
     def turn_brakes(self) -> None:
-        """Set closed elements of limited effort to slip on moving joints, else to stick."""
+        """Set closed brakes of limited effort to slip on moving joints, and to stick on others."""
         closed = dict(self.discrete.closed)
         largest = float(np.abs(self.v).max(initial=0.0))
         for name, holder in self.holders.items():
@@ -252,7 +255,7 @@ class Transition:
         return self.equation(self.discrete.loosened(self.model))
 
     def _follow(self, result: "Impulse") -> None:
-        """Adopt the rates and work of an impulse, and update all stick-slip states."""
+        """Adopt the rates and the work of an impulse, and update stick and slip."""
         self.v = result.v
         self.prescribed_work += result.prescribed_work
         self.turn_brakes()
@@ -261,7 +264,7 @@ class Transition:
         self.lost[k] = self.lost.get(k, 0.0) + energy
 
     def _cause(self, index: int) -> int:
-        """Return the index of the event that closes a coordinate's brake at this instant, or -1."""
+        """Return the event index that closes a coordinate's brake now; -1 if there is none."""
         names = {holder.axis.name for holder in self.holders.values() if holder.index == index}
         current = (k for k, t in self.discrete.done.items() if t == self.t)
         return min((k for k in current if names & set(self.events[k].brake)), default=-1)
@@ -275,7 +278,7 @@ class Transition:
         return float(tie.stiffness * stretch @ stretch) / 2
 
     def _require_reach(self, name: str, distance: float) -> None:
-        """Raise an error if the distance [m] from tip to body exceeds the body's reach."""
+        """Raise an error if the distance [m] from tip to body exceeds `reach` of the body."""
         reach = next(body.reach for body in self.model.arm.bodies if body.name == name)
         if distance > reach:
             raise SimulationError(
@@ -302,7 +305,7 @@ EFFECTS: Mapping[str, Effect] = {
 
 
 def commanded(discrete: DiscreteState, k: int, model: Model, t: float) -> DiscreteState:
-    """Return the discrete state after event k has changed servo settings at time t [s].
+    """Return the discrete state after event k has changed servos at time t [s].
 
     Raises
     ------
@@ -327,7 +330,7 @@ def commanded(discrete: DiscreteState, k: int, model: Model, t: float) -> Discre
 
 @dataclass(frozen=True)
 class Impulse:
-    """Result of an impulse on an arm: rates, reaction impulses, work and dissipated energy."""
+    """Effect of an impulse on an arm: rates, reaction impulses, work and dissipated energy."""
 
     v: Array  # rates after the impulse, (n,)
     efforts: Array  # reaction impulses along prescribed coordinates, 0 along others, (n,)
@@ -343,14 +346,15 @@ def impulse(
     body: FreeBodyState | None = None,
     stopped: Sequence[int] = (),
 ) -> Impulse:
-    """Compute rates after a body joins the tip or coordinates stop, by conservation of momentum.
+    """Compute the rates after a body joins the tip or coordinates stop.
 
-    Prescribed coordinates keep their rates; the result has the reaction impulses that this takes.
+    The impulse conserves the momentum of all coordinates that are not prescribed. Prescribed
+    coordinates keep their rates, and the result contains the reaction impulses that keep them.
 
     Parameters
     ----------
     before, after
-        Equations of motion before and after the impulse.
+        Mass matrix and tip kinematics before and after the impulse.
     q, v
         Coordinates and rates before the impulse, (n,) each.
     body

@@ -1,4 +1,4 @@
-"""Wrenches that depend on time and state, given by a CasADi function, at a point of a link."""
+"""Wrenches on a link that a CasADi function computes from time and state."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -20,20 +20,21 @@ from flexarm.runs.run import Run
 
 @dataclass(frozen=True)
 class StateWrench:
-    """A wrench at a point of a link that depends on time and state.
+    """A wrench at a point of a link, as a function of time and state.
 
     Attributes
     ----------
     law
         CasADi function of time [s], coordinates and rates, (n,) each, that returns force [N], then
-        torque [N m], (6,). The function becomes part of the compiled equations.
+        torque [N m], (6,). The CasADi function is compiled into the equations of motion.
     link
         Name of the link, or ``base`` for a free base.
     at
-        Point as in a wrench of the model file: distance from the link's root [m], this distance
-        with the offsets from the axis as ``(x, y, z)`` [m], or ``tip``.
+        Point of the link at which the wrench acts: its distance x from the link's root [m], its
+        coordinates ``(x, y, z)`` [m] with offsets y and z from the link's axis, or ``tip``.
     frame
-        ``world``, or ``link`` for the axes of the cross section that carries the point.
+        Axes of force and torque: ``world``, or ``link`` for the axes of the cross section that
+        carries the point.
     """
 
     law: ca.Function
@@ -70,12 +71,12 @@ class StateWrench:
 
 
 def acting_on(arm: Arm, wrenches: Sequence[StateWrench] | None) -> tuple[Arm, tuple[Acting, ...]]:
-    """Return the arm with six unit wrenches per state wrench, and each law with its factor index.
+    """Return the arm with six unit wrenches per wrench law, and each law with its first index.
 
     Raises
     ------
     SimulationError
-        If a wrench names a link that the arm does not have.
+        If a wrench is at a link that the arm does not have.
     """
     if wrenches is None:
         return arm, ()
@@ -98,7 +99,7 @@ def acting_on(arm: Arm, wrenches: Sequence[StateWrench] | None) -> tuple[Arm, tu
 
 
 def refuse_laws(acting: Sequence[Acting], model: Model) -> None:
-    """Raise an error if a wrench law's arguments or result have wrong sizes for the arm."""
+    """Raise an error if arguments or result of a wrench law have the wrong size for the arm."""
     for wrench in acting:
         arguments = [wrench.law.size_in(k) for k in range(wrench.law.n_in())]
         results = [wrench.law.size_out(k) for k in range(wrench.law.n_out())]
@@ -112,7 +113,7 @@ def refuse_laws(acting: Sequence[Acting], model: Model) -> None:
 
 
 def record_wrenches(run: Run, acting: Sequence[Acting]) -> Run:
-    """Return a run whose state wrenches are replaced by tables of their values at the samples."""
+    """Return a run whose wrench laws are replaced by tables of their values at the samples."""
     if not acting:
         return run
     arm, place = run.model.arm, 0
@@ -137,7 +138,7 @@ def record_wrenches(run: Run, acting: Sequence[Acting]) -> Run:
 
 
 def _tables(run: Run, acting: Sequence[Acting]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the index of each wrench factor, and its table of values at the samples of a run."""
+    """Yield the index of each wrench factor, and a table of its values at the samples."""
     for wrench in acting:
         values = np.array(wrench.law(run.t[None, :], run.q.T, run.v.T))
         finite = np.all(np.isfinite(values), axis=0)  # a run ends where a law has no value
@@ -149,7 +150,7 @@ def _tables(run: Run, acting: Sequence[Acting]) -> Iterator[tuple[int, dict[str,
 
 
 def _wrenches_by_body(arm: Arm) -> list[tuple[str, tuple[Wrench, ...]]]:
-    """Return pairs of body name (base or link) and wrenches, ordered as the wrench factors."""
+    """Return pairs of body name (base or link) and wrenches, in the order of the factors."""
     base = [("base", arm.base.wrenches)] if isinstance(arm.base, FreeBase) else []
     links = zip(arm.link_names, (link.wrenches for link in arm.links), strict=True)
     return [*base, *links]
