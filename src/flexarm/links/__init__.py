@@ -27,7 +27,7 @@ DISCRETISATIONS: Mapping[str, Discretisation] = {
 
 
 def discretisation(kind: str) -> Discretisation:
-    """Return the family of shape functions with a given name, such as ``loaded``."""
+    """Return the family of shape functions with a given name in model files, such as ``loaded``."""
     if kind not in DISCRETISATIONS:
         names = ", ".join(DISCRETISATIONS)
         raise ShapeError(f"kind: there is no kind of shapes '{kind}'. The kinds are {names}.")

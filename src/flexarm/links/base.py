@@ -1,4 +1,4 @@
-"""Flexible spans of links, functions along them, shape functions and their families."""
+"""Flexible spans of links, curves along spans, shape functions, and families of shapes."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -22,9 +22,10 @@ _tables: dict[bytes, Array] = {}
 
 @dataclass(frozen=True, eq=False)
 class SpanCurves:
-    """n functions of the distance along a span: linear combinations of k Legendre series per panel.
+    """Functions of the distance along a span: Legendre series on each panel of the span.
 
-    Where a function jumps at a panel edge, its value on the outboard panel is returned.
+    Each of the n functions is a linear combination of k series. Where a function jumps at a panel
+    edge, its value on the outboard panel is used.
     """
 
     edges: Array  # panel edges [m], (p + 1,)
@@ -36,19 +37,23 @@ class SpanCurves:
 
     @classmethod
     def from_values(cls, edges: Array, values: Array) -> Self:
-        """Return functions from Legendre coefficients, shape (p, degree + 1, k), on p panels.
+        """Return the functions with Legendre coefficients ``values``, (p, degree + 1, k).
 
-        Derivatives are computed by differentiating the series, which is accurate for low degrees.
+        The functions have p panels. Derivatives are computed by differentiating the series, which
+        is accurate for low degrees.
         """
         half = np.diff(edges)[:, None, None] / 2
         return cls(edges, tuple(_derivatives(values, half, DERIVATIVES)), np.eye(values.shape[2]))
 
     def times(self, columns: Array) -> Self:
-        """Return linear combinations of the functions, one per column of an (n, r) matrix."""
+        """Return linear combinations of the n functions, one per column of a matrix (n, r)."""
         return replace(self, weights=self.weights @ columns)
 
     def __call__(self, x: Array, nu: int = 0) -> Array:
-        """Evaluate ``nu``-th derivatives (0 to 3), from the right at panel edges, (len(x), n)."""
+        """Evaluate the functions, or their ``nu``-th derivatives (0 to 3), at x [m]: (len(x), n).
+
+        At panel edges the value is that from the outboard side.
+        """
         panel = self.edges[1:-1].searchsorted(x, side="right")
         left, right = self.edges[panel], self.edges[panel + 1]
         series = self.series[nu]
@@ -61,7 +66,7 @@ class SpanCurves:
 
     @property
     def degree(self) -> int:
-        """Degree of the Legendre series of the functions."""
+        """Degree of the Legendre series."""
         return int(self.series[0].shape[1]) - 1
 
     @property
@@ -96,7 +101,7 @@ def integrate_strain(edges: Array, strain: Array, root: Array) -> SpanCurves:
 
 @cache
 def legendre_fit(count: int) -> Array:
-    """Return the matrix that maps values at Gauss points in (-1, 1) to Legendre coefficients."""
+    """Return the matrix from values at Gauss points in (-1, 1) to Legendre coefficients."""
     node, _ = gauss_points(count)
     return np.asarray(np.linalg.inv(legendre.legvander(node, count - 1)), dtype=np.float64)
 
@@ -104,8 +109,8 @@ def legendre_fit(count: int) -> Array:
 def fitted(values: Callable[[Array], Array], edges: Array, count: int) -> Array:
     """Fit functions on each of p panels by Legendre series through Gauss points.
 
-    ``values`` evaluates n functions at g positions, shape (g, n). The result has the shape (p,
-    count, n).
+    ``values`` evaluates n functions at g positions, shape (g, n). The resulting Legendre
+    coefficients have shape (p, count, n).
     """
     x, _ = panel_points(edges, count)
     return np.asarray(legendre_fit(count) @ values(x.ravel()).reshape(*x.shape, -1))
@@ -122,7 +127,7 @@ def _derivatives(values: Array, half: Array, count: int) -> list[Array]:
 def polynomials(positions: Array, degree: int) -> Array:
     """Return Legendre polynomials at positions in (-1, 1), shape (len(positions), degree + 1).
 
-    The table is cached and shared by all curves of a link: callers must not modify it.
+    The returned table is cached and shared by all curves of a link: callers must not modify it.
     """
     key = positions.tobytes()
     table = _tables.pop(key, None)
@@ -140,10 +145,10 @@ PROPERTIES = ("mass_per_length", "EIy", "EIz", "GJ", "EA", "GAy", "GAz", "Jx", "
 
 @dataclass(frozen=True)
 class Span:
-    """A flexible span of given length [m], with section properties linear between stations.
+    """Flexible part of a link, of given length [m]; section properties are linear between stations.
 
-    ``table[name]`` is the array of a section property at ``stations`` [m]. A stiffness missing from
-    the table means that the span is rigid in that direction.
+    The dictionary ``table`` contains each section property, by name, at ``stations`` [m]. If a
+    stiffness is missing from it, the span is rigid in that direction.
     """
 
     length: float
@@ -173,7 +178,7 @@ class Span:
 
     @cached_property
     def contents(self) -> tuple[object, ...]:
-        """All numbers of the span as a hashable tuple, for comparison of spans."""
+        """All numbers of the span as a hashable tuple, so that spans can be compared."""
         columns = tuple((name, values.tobytes()) for name, values in self.table.items())
         return (self.length, self.stations.tobytes(), *columns)
 
@@ -184,7 +189,7 @@ class Span:
 
     @property
     def uniform(self) -> bool:
-        """Return whether every property is constant along the span."""
+        """Whether every section property is constant along the span."""
         return all(bool(np.all(v == v[0])) for v in self.table.values())
 
     @cached_property
@@ -192,8 +197,8 @@ class Span:
         """Polynomials T_k on (0, 1): the outer l metres have the section ``sum l^k T_k(x/l)``.
 
         T_0 is the section at the tip. For a tapered span, T_1 is ``1 - x/l`` times the increase of
-        each section property per metre towards the root. Properties are assumed linear along the
-        span.
+        each section property per metre towards the root. Section properties must be linear along
+        the span.
         """
         ends, table = np.array([0.0, 1.0]), self.table
         tip = Span(1.0, ends, {name: np.full(2, float(v[-1])) for name, v in table.items()})
@@ -209,11 +214,11 @@ class Span:
         return Span(length, np.array([0.0, length]), table)
 
     def has(self, name: str) -> bool:
-        """Return whether the section specifies a property, such as ``EA``."""
+        """Return whether a section property, such as ``EA``, is given."""
         return name in self.table
 
     def at(self, name: str, x: Array, nu: int = 0) -> Array:
-        """Evaluate a property or its first derivative at x [m]; at a jump, the outboard value."""
+        """Evaluate a section property or its first derivative at x [m], at a jump from outboard."""
         values = self.table[name]
         if np.all(values == values[0]):
             return np.full(np.shape(x), 0.0 if nu else values[0])
@@ -244,10 +249,7 @@ class Span:
 
 
 def union(*edges: Array) -> Array:
-    """Return the sorted union of panel edges.
-
-    `numpy.union1d` takes ten times as long for arrays with few edges.
-    """
+    """Return the sorted union of panel edges."""
     positions = sorted(x for array in edges for x in array.tolist())
     return np.array(
         [x for x, previous in zip(positions, [None, *positions], strict=False) if x != previous]
@@ -256,7 +258,10 @@ def union(*edges: Array) -> Array:
 
 @cache
 def gauss_points(count: int) -> tuple[Array, Array]:
-    """Return Gauss-Legendre points and weights on (-1, 1), cached: callers must not modify them."""
+    """Return Gauss-Legendre points and weights on (-1, 1).
+
+    Both arrays are cached: callers must not modify them.
+    """
     node, weight = np.polynomial.legendre.leggauss(count)
     return node, weight
 
@@ -277,8 +282,8 @@ LABELS: Mapping[Direction, str] = {"x": "stretch", "y": "y", "z": "z", "twist": 
 class Shapes:
     """Shape functions of a link: displacement and rotation of sections per unit of m amplitudes.
 
-    Displacements per unit amplitude are along x, y, z [m], rotations about x [rad].  The other two
-    rotations of a section are the slopes: ``theta_z = y'``, ``theta_y = -z'``.
+    Displacements per unit amplitude are along x, y, z [m], the twist is about x [rad]. Rotations of
+    a section about y and z are slopes of the displacements: ``theta_z = y'``, ``theta_y = -z'``.
     """
 
     names: tuple[str, ...]  # names of the amplitudes, such as ``y1``
@@ -308,16 +313,16 @@ class Shapes:
 
     @property
     def directions(self) -> tuple[Direction, ...]:
-        """For each amplitude, the first of `DIRECTIONS` in which the shape has a component."""
+        """Main direction per amplitude: the first of `DIRECTIONS` in which its shape is nonzero."""
         amplitudes_of = {direction: self.moving(direction) for direction in DIRECTIONS}
         return tuple(
             next(d for d in DIRECTIONS if k in amplitudes_of[d]) for k in range(self.count)
         )
 
     def changed(self, transform: Array) -> "Shapes":
-        """Return shapes for new amplitudes d_new with ``d = transform d_new``, transform (m, m).
+        """Return shapes for new amplitudes d_new with ``d = transform d_new``, transform (m, k).
 
-        Names are unchanged.
+        The names of the amplitudes are unchanged.
         """
         mass, damping = (
             None if matrix is None else transform.T @ matrix @ transform
@@ -336,20 +341,23 @@ class Shapes:
         return replace(selected, names=tuple(self.names[k] for k in indices))
 
     def values(self, direction: Direction, x: Array, nu: int = 0) -> Array:
-        """Evaluate shapes, or their ``nu``-th derivatives, in one direction at x: (len(x), m)."""
+        """Evaluate m shapes, or their ``nu``-th derivatives, in one direction at x: (len(x), m)."""
         total = np.zeros((len(x), self.count))
         for curves in self.curves.get(direction, ()):
             total += curves(x, nu)
         return total
 
     def shear_angle(self, direction: Direction, x: Array) -> Array:
-        """Evaluate the slope of the axis minus the rotation of the section, (len(x), m)."""
+        """Evaluate the shear angle per amplitude, (len(x), m).
+
+        The shear angle is the slope of the axis minus the rotation of the section.
+        """
         if direction not in self.shear:
             return np.zeros((len(x), self.count))
         return -self.shear[direction] * self.values(direction, x, 3)
 
     def displacement(self, x: Array, nu: int = 0) -> Array:
-        """Evaluate the displacement per amplitude or the nu-th x-derivative, (len(x), 3, m)."""
+        """Evaluate the displacement per amplitude, or its nu-th derivative by x, (len(x), 3, m)."""
         return np.stack([self.values(d, x, nu) for d in ("x", "y", "z")], axis=-2)
 
     def rotation(self, x: Array) -> Array:
@@ -365,9 +373,9 @@ class Shapes:
 
 @dataclass(frozen=True)
 class Ends:
-    """Inertia and support at the two ends of a link: boundary conditions of the link's modes.
+    """Bodies and support at the two ends of a link: boundary conditions of the link's modes.
 
-    Inertias [kg m^2] are per axis of rotation x (twist), y (bending along z), z (bending along y);
+    Inertias [kg m^2] are about the axes x (twist), y (bending along z) and z (bending along y).
     ``math.inf`` at the root means a clamped root.
     """
 
@@ -386,12 +394,12 @@ class Counts(NamedTuple):
     x: int
 
     def of(self, direction: Direction) -> int:
-        """Return the count of one direction."""
+        """Return the number of shapes, elements or springs in one direction."""
         return self[DIRECTIONS.index(direction)]
 
 
 class Discretisation(ABC):
-    """Interface of a family of shape functions that describe a link's deflection by amplitudes.
+    """Interface of a family of shape functions, such as modes or finite elements.
 
     Each subclass sets ``name``, ``summary`` and ``citation``, and implements `shapes`.
     """
@@ -401,18 +409,18 @@ class Discretisation(ABC):
     citation: str
 
     def loaded(self, choice: ShapeChoice) -> bool:
-        """Return whether the shapes depend on the inertia at the link's ends."""
+        """Return whether the shapes depend on the inertia at the ends of the link."""
         return False
 
     @abstractmethod
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
-        """Build the shape functions of a span."""
+        """Build the shape functions of a span; ``counts`` is their number per direction."""
 
     def rest(self, span: Span, ends: Ends, direction: Direction, count: int) -> SpanCurves:
-        """Return the static tip shapes of a direction, with its first ``count`` modes removed.
+        """Return static shapes of tip loads in one direction, orthogonal to its first modes.
 
-        The shapes have unit stiffness and are orthogonal in strain energy to each other and to the
-        modes.
+        The shapes have unit stiffness. They are orthogonal in strain energy to each other and to
+        the first ``count`` modes.
 
         Raises
         ------

@@ -23,7 +23,7 @@ from flexarm.spatial import Array
 
 
 def requested_directions(span: Span, counts: Counts) -> list[tuple["BeamDirection", int]]:
-    """Return the directions with a nonzero number of shapes, each with that number.
+    """Return the directions with at least one shape, each with its number of shapes.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def requested_directions(span: Span, counts: Counts) -> list[tuple["BeamDirectio
 
 
 def normalisation(choice: ShapeChoice) -> Normalise:
-    """Return the scaling of the modes that a shape choice requests, "none" by default."""
+    """Return the scaling of modes that a shape choice requests; "none" by default."""
     return choice.normalise if isinstance(choice, Counted) else "none"
 
 
@@ -79,7 +79,10 @@ def family(
 
 
 def join(parts: Sequence[Shapes], span: Span) -> Shapes:
-    """Join several sets of shapes into one; shapes of different sets share no strain energy."""
+    """Join several sets of shapes into one set.
+
+    Shapes of different sets are not coupled in the stiffness matrix.
+    """
     names = tuple(name for part in parts for name in part.names)
     edges, first = union(np.array([0.0, span.length]), *(part.edges for part in parts)), 0
     stiffness, unit_columns = np.zeros((len(names), len(names))), np.eye(len(names))
@@ -97,9 +100,10 @@ def join(parts: Sequence[Shapes], span: Span) -> Shapes:
 def normalise(shapes: Shapes, scaling: Normalise, span: Span) -> Shapes:
     """Return shapes scaled to unit tip displacement, to unit mass, or unchanged.
 
-    ``tip``: the tip displacement [m] (or twist [rad]) is 1. If the tip moves less than 1e-3 of the
-    largest displacement, the largest displacement is 1 instead. ``mass``: the modal mass of the
-    span alone, with rotary inertia, is 1, and the sign is as for ``tip``. ``none``: unchanged.
+    With ``tip``, the tip displacement [m] (or twist [rad]) is 1. If the tip moves less than 1e-3 of
+    the largest displacement, the largest displacement is 1 instead. With ``mass``, the modal mass
+    of the span alone, with rotary inertia, is 1, and the sign is as for ``tip``. With ``none``,
+    shapes are unchanged.
     """
     if scaling == "none" or not shapes.names:
         return shapes
@@ -117,7 +121,7 @@ def normalise(shapes: Shapes, scaling: Normalise, span: Span) -> Shapes:
 
 
 def strained(shapes: Shapes, span: Span) -> Shapes:
-    """Return shapes whose stiffness matrix is computed from the section of a span."""
+    """Return the shapes with a stiffness matrix computed from the section of their span."""
     return replace(shapes, stiffness=own_stiffness(shapes, span))
 
 
@@ -154,8 +158,9 @@ def diagonalise(shapes: Shapes, span: Span) -> Shapes:
     """Return shapes that span the same space with diagonal stiffness and mass matrices.
 
     The shapes are sorted by frequency and scaled to unit tip displacement [m], or to unit tip twist
-    [rad] if a shape only twists. Only shapes with a common direction are combined. Names are
-    unchanged, so ``y1`` becomes the shape along y with the lowest frequency.
+    [rad] if a shape only twists. Only shapes with a common direction are combined with each other.
+    The names of the amplitudes are unchanged, so that ``y1`` becomes the shape along y with the
+    lowest frequency.
 
     Raises
     ------
@@ -211,10 +216,10 @@ def _unit_columns(stiffness: Array) -> Array:
 
 
 def left_over(modes: Array, remainder: Array, stiffness: Array) -> Array:
-    """Project modes (n, m) out of columns, and return stiffness-orthonormal columns (n, k).
+    """Return the columns ``remainder`` without their part in the modes, orthonormalised, (n, k).
 
-    The modes have unit stiffness. No column is returned if only rounding errors remain after the
-    projection.
+    Orthonormality is with respect to the stiffness, also that of the modes (n, m). No column is
+    returned if only rounding errors remain.
     """
     projection = modes.T @ stiffness
     initial_energy = np.sum(remainder * (stiffness @ remainder), axis=0)
@@ -228,13 +233,19 @@ def left_over(modes: Array, remainder: Array, stiffness: Array) -> Array:
 
 
 def slowest_first(mass: Array) -> Array:
-    """Return columns (m, m) that combine unit-stiffness shapes into modes, slowest first."""
+    """Return columns (m, m) that combine shapes of unit stiffness into modes, slowest first.
+
+    ``mass`` is the mass matrix of the shapes, (m, m).
+    """
     _, vectors = np.linalg.eigh(mass)
     return np.asarray(vectors[:, ::-1])  # at unit stiffness, the slowest mode has the largest mass
 
 
 def _groups(shapes: Shapes) -> list[list[int]]:
-    """Return groups of shape indices such that shapes of different groups are uncoupled."""
+    """Return groups of shape indices such that shapes of different groups are uncoupled.
+
+    Uncoupled shapes have no common direction and no common entry of the stiffness matrix.
+    """
     coupled = shapes.stiffness != 0
     for direction in shapes.curves:
         indices = shapes.moving(direction)
@@ -256,7 +267,7 @@ def blocks(coupled: npt.NDArray[np.bool_]) -> list[list[int]]:
 
 
 def _largest(shapes: Shapes, length: float) -> Array:
-    """Return the divisors that normalise m shapes: the value of each at the tip, or its peak."""
+    """Return the divisors that normalise m shapes: each shape's value at the tip, or its peak."""
     x, indices = np.linspace(0, length, 401), np.arange(shapes.count)
     values, slopes, curvatures = (
         np.array([shapes.values(d, x, nu) for d in DIRECTIONS]) for nu in range(3)

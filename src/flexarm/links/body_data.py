@@ -41,68 +41,71 @@ class BodyData(ABC):
 
     @property
     def root_turn(self) -> Array:
-        """First-order rotation of the root per amplitude, (3, m); nonzero for pinned shapes."""
+        """First-order rotation of the root per amplitude, (3, m); nonzero for a pinned root."""
         return np.zeros((3, len(self.names)))
 
     sectioned = True  # whether the body is a beam, with cross-sections along its axis
 
     @property
     def stiffens(self) -> bool:
-        """Return whether loads stiffen the body, through second-order displacements."""
+        """Whether loads stiffen the body, through second-order displacements."""
         return False
 
     @property
     def tip_slopes(self) -> Array:
-        """Tip rotations per amplitude, (k, m), that a simulation limits; k = 0 if not constant."""
+        """Rotations of the tip per amplitude, (k, m), for which a simulation checks an upper limit.
+
+        There are none (k = 0) if these rotations depend on the coordinates.
+        """
         return np.zeros((0, len(self.names)))
 
     @property
     def measured(self) -> bool:
-        """Return whether the modal mass was measured or computed by another program."""
+        """Whether the modal mass was measured or computed by another program."""
         return False
 
     one_length = False  # whether the body is a beam whose shapes depend on position alone
 
     @property
     def length_terms(self) -> int:
-        """Number of terms in the series of the shapes over the exposed length."""
+        """Number of terms in the series of shapes in the exposed length; 1 for constant length."""
         return 1
 
     @property
     def draws(self) -> bool:
-        """Return whether displacements of points have terms quadratic in the amplitudes."""
+        """Whether displacements of the body's points have terms quadratic in the amplitudes."""
         return False
 
     def linear(self) -> "BodyData":
-        """Return a copy that deforms by linear theory."""
+        """Return a copy of the body data that deforms by linear theory."""
         return self
 
     def bare(self, *, stiffening: bool = False, twists: bool = False) -> "BodyData":
         """Return body data with linear tip motion and without the sections' rotary inertia.
 
-        With ``stiffening``, points shift axially by the bending shortening; with ``twists``, the
-        inertia of the sections' twist within the link is retained.
+        With ``stiffening``, bending shortens the body axially, as a second-order displacement. With
+        ``twists``, the rotary inertia of the sections' twist is retained.
         """
         return self
 
     def amounts(self, own: Expr, rates: Expr) -> Amounts:
-        """Return the variables, (K,), on which section angles depend linearly, with rates."""
+        """Return the variables (K,) on which section angles depend linearly, and their rates."""
         return Amounts.fixed(own, rates)
 
     def stiffness_at(self, length: Expr) -> list[tuple[Expr, Array]]:
-        """Return stiffness matrices of the section-angle variables, (K, K), to be summed.
+        """Return matrices (K, K) whose sum is the stiffness of the section-angle variables.
 
-        Each matrix comes with the powers of the exposed length to which its rows are proportional,
-        (K,).
+        Each matrix is paired with exponents e, (K,): its row i is proportional to the power e_i of
+        the exposed length.
         """
         return [(constant(self.integrals.stiffness), np.zeros(len(self.names)))]
 
     def damping_at(self, own: Expr) -> Expr | None:
-        """Return the damping matrix, (m, m), at link coordinates; None without damping."""
+        """Return the damping matrix of the amplitudes at link coordinates, (m, m), or None."""
         return None
 
     def span_length(self, whole: float, own: Array) -> float:
-        """Return the length of the (exposed) span [m] at the body's coordinates, shape (k,)."""
+        """Return the length of the (exposed) span [m] at link coordinates ``own``, (k,)."""
         return whole
 
     @abstractmethod
@@ -119,7 +122,7 @@ class RigidData(BodyData):
     integrals = Integrals.none()
 
     def straight(self, length: float) -> StraightBody:
-        """Return the rigid body's data, without amplitudes, at a given length [m]."""
+        """Return the data of the rigid body, whose tip is at a given distance [m] from its root."""
         no_columns = np.zeros((3, 0))
         return StraightBody(self.integrals, along_x(length), no_columns, no_columns)
 

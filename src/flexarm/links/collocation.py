@@ -1,11 +1,11 @@
 """Collocation nodes along a span: interpolation of the bent axis, and its mass integrals.
 
 The bending rotation vector of a section is a sum of slope shapes, so the axis of a bent span is
-``r(x) = int_0^x (1 + eps) t(angle)``.  The tangents ``P = (1 + eps) t`` are evaluated at G nodes
-and interpolated: ``r(x) = sum_g I_g(x) P_g``.  The interpolation space contains 1 and the slopes of
-the shapes, so that terms linear in the amplitudes are exact for any number of nodes. It is
-completed by the dominant singular vectors of products of slopes. Mass integrals are then quadratic
-forms of the tangents with constant matrices.
+``r(x) = int_0^x (1 + eps) t(angle)``. The tangents ``P = (1 + eps) t`` are evaluated at G nodes and
+interpolated: ``r(x) = sum_g I_g(x) P_g``. The interpolation functions are chosen from a space that
+contains 1 and the slopes of the shapes, so that terms linear in the amplitudes are exact for any
+number of nodes. The space is completed by the dominant singular vectors of products of slopes. Mass
+integrals are quadratic forms of the tangents at the nodes, with constant matrices.
 """
 
 from dataclasses import dataclass, replace
@@ -29,8 +29,9 @@ STIFFNESSES = (("EIz", "EIy"), ("EIy", "EIz"), ("GJ",), ("GAy", "GAz"), ("GAz", 
 class Collocation:
     """Values of m shape functions at G collocation nodes, and integrals of the interpolation.
 
-    ``I_g^a`` is the integral from the root of the cardinal function of node g for axis a (x, y or
-    z); ``I^a`` is the vector of these G functions, and mu the mass per length.
+    The attributes use these symbols: ``I_g^a`` is the integral from the root of the cardinal
+    function of node g for axis a (x, y or z), ``I^a`` the vector of these G functions, and mu the
+    mass per length.
     """
 
     x: Array  # distance of the nodes from the root [m], (G,)
@@ -79,37 +80,40 @@ class Collocation:
 
     @property
     def powers(self) -> "tuple[Collocation, ...]":
-        """Collocation data, one entry per power of the exposed length that scales the energy."""
+        """Collocation data per power of the exposed length; one entry for constant length."""
         return (self,)
 
     @cached_property
     def bends(self) -> tuple[bool, bool]:
-        """Return whether any shape bends the span along y, and along z."""
+        """Whether any shape bends the span along y, and whether any bends it along z."""
         return bool(np.any(self.bend[0])), bool(np.any(self.bend[1]))
 
     @cached_property
     def shears(self) -> bool:
-        """Return whether sections shear, so that section normals differ from axis tangents."""
+        """Whether sections shear, so that section normals differ from tangents of the axis."""
         return bool(np.any(self.shear_slope))
 
     @property
     def turn(self) -> Array:
-        """Rotations of the sections at the nodes along y and z per amplitude, shape (2, G, m)."""
+        """Rotations of the sections at the nodes per amplitude, along y and z, (2, G, m)."""
         return self.bend - self.shear_slope if self.shears else self.bend
 
     @cached_property
     def stretches(self) -> bool:
-        """Return whether any shape stretches the span."""
+        """Whether any shape stretches the span."""
         return bool(np.any(self.stretch))
 
     @cached_property
     def twists(self) -> bool:
-        """Return whether any shape twists the span."""
+        """Whether any shape twists the span."""
         return bool(np.any(self.twist))
 
     @property
     def degree(self) -> int:
-        """Largest polynomial degree of a product of two ``I^a`` on a panel, up to rounding."""
+        """Largest polynomial degree, on a panel, of a product of two functions ``I_g^a``.
+
+        Coefficients at rounding level do not count.
+        """
         size = np.abs([curves.series[0] for curves in self.curves]).max(axis=(0, 1, 3))
         degrees = np.argwhere(np.outer(size, size) > ACCUMULATED * size.max() ** 2)
         return int(degrees.sum(axis=1).max())
@@ -118,7 +122,7 @@ class Collocation:
     def basis(self) -> Array | None:
         """Change of amplitudes, (m, m), after which each amplitude acts at few nodes, or None.
 
-        None means that the change would not reduce the number of nonzero entries at the nodes.
+        It is None if the change would not reduce the number of nonzero shape values at the nodes.
         """
         parts = [*self.bend, self.stretch, *([self.twist] if np.any(self.rotary) else [])]
         if not any(self.bends):
@@ -140,7 +144,7 @@ class Collocation:
 
     @cached_property
     def combined(self) -> "Collocation":
-        """Collocation data for the combined amplitudes, the columns of `basis`."""
+        """Collocation data for the combined amplitudes, which are the columns of `basis`."""
         basis = self.basis
         if basis is None:
             return self
@@ -163,10 +167,10 @@ class Collocation:
 
     @cached_property
     def even(self) -> bool:
-        """Return whether sums with `gram` over pairs of nodes are free of cancellation.
+        """Whether sums of `gram` times tangents over pairs of nodes are free of cancellation.
 
         If interpolation functions are nearly dependent at the nodes, the entries of `gram` are
-        large and their sums cancel. `factor` and `cross` do not lose accuracy in this way.
+        large and their sums cancel. The matrices `factor` and `cross` avoid this loss of accuracy.
         """
         sizes = np.abs(np.einsum("aagh->agh", self.gram)).sum(axis=(1, 2))
         return bool(sizes.max() <= LARGEST_AMPLIFICATION * self.gram[0, 0].sum())
@@ -175,7 +179,7 @@ class Collocation:
     def cross(self) -> Array | None:
         """Mass integrals ``int mu psi^a psi^b`` of functions orthonormal per axis, (3, 3, G, G).
 
-        None if `even`, where `gram` is accurate enough.
+        The value is None if `gram` is accurate enough, as `even` states.
         """
         if self.even:
             return None
@@ -185,17 +189,17 @@ class Collocation:
 
     @cached_property
     def lever(self) -> Array:
-        """Factors (3,) in ``mean[a] = lever[a] factor[a][0]``, one per axis a."""
+        """Factors (3,) that relate `mean` to `factor`: ``mean[a] = lever[a] factor[a][0]``."""
         return settled(np.sum(self.mean * np.linalg.pinv(self.factor)[..., 0], axis=-1))
 
     @cached_property
     def uses_roots(self) -> bool:
-        """Return whether `factor`, a square root of `gram`, takes fewer operations than `gram`.
+        """Whether `factor`, a square root of `gram`, takes fewer operations than `gram`.
 
         The mass matrix is either ``N^T N`` with ``N = factor (tangents shapes)`` per axis, whose
         first row is the momentum, or ``shapes^T K shapes`` with the matrix K of products of
         tangents at two nodes, with the momentum computed separately. The operation counts of both
-        are compared.
+        ways are compared.
         """
         G, axes = self.count, [0, *(k for k, bends in enumerate(self.bends, 1) if bends)]
         all_columns = [*self.bend, self.stretch]
@@ -229,7 +233,7 @@ class Collocation:
         return np.stack([curves(x) for curves in self.curves])
 
     def functions(self, s: Array) -> Functions:
-        """Evaluate integrated cardinal functions ``I`` at positions s, (G, len(s)) per axis."""
+        """Evaluate the integrated cardinal functions at positions s, (G, len(s)) per axis."""
         return {axis: rows.T for axis, rows in zip(AXES, self.reach(s), strict=True)}
 
 
@@ -303,7 +307,7 @@ def collocate(span: Span, shapes: Shapes, excess: int, *, points: bool = True) -
 
 
 def _integrated(fine: Fine, card: Array, jump_positions: Array) -> SpanCurves:
-    """Integrate functions (p, G) given at fine points; append a unit step at each jump [m]."""
+    """Integrate functions (p, G), given at p points, and append a unit step at each jump [m]."""
     series = fine.series(card)
     integrals = integrate_strain(fine.edges, series, np.zeros((1, series.shape[2])))
     steps = np.where(fine.edges[:-1, None] >= jump_positions, 1.0, 0.0)
@@ -321,7 +325,7 @@ def _along_y_and_z(y: Array, z: Array) -> Array:
 
 
 def _jumps(fine: Fine, shapes: Shapes) -> tuple[Array, Array]:
-    """Return J positions [m], (J,), at which displacements along x jump, and the jumps, (J, m)."""
+    """Return J positions [m] at which displacements along x jump, (J,), and the jumps, (J, m)."""
     inner_edges = fine.edges[1:-1]
     step = 1e-9 * fine.edges[-1]
     jumps = shapes.values("x", inner_edges + step) - shapes.values("x", inner_edges - step)
@@ -337,10 +341,10 @@ def _rotary(
 ) -> tuple[Array, Array]:
     """Split sections' rotary inertia, (3, G), into `rotary` and `point` of `Collocation`.
 
-    For bending in one plane ``point`` is the inertia about the axis of bending, otherwise the
-    smaller inertia about the two transverse axes. If sections shear or the axis stretches, the
-    tangent is not a unit normal of the section (``unit_tangents`` is false), and ``point`` is 0.
-    Inertia that does not change under bending and twist is in neither part.
+    For bending in one plane, ``point`` is the inertia about the axis of bending, otherwise the
+    smaller of the inertias about the two transverse axes. If sections shear or the axis stretches,
+    the tangent is not a unit normal of the section (``unit_tangents`` is false), and ``point`` is
+    0. Rotary inertia that does not change under bending and twist is in neither part.
     """
     along_y, along_z = np.any(bend[0]), np.any(bend[1])
     zeros = 0 * inertia[0]
@@ -355,9 +359,9 @@ def _rotary(
 def _local_combinations(rows: Array) -> Array | None:
     """Return combinations (k, k) of k amplitudes, each 1 at one of k nodes and 0 at the others.
 
-    Returns None if the combinations do not reduce the number of nonzero entries of ``rows``, (G,
-    k). The choice of nodes depends on G and k alone, so that the equations of arms that differ only
-    in numerical values have the same operations.
+    The result is None if the combinations do not reduce the number of nonzero entries of ``rows``,
+    (G, k). The choice of nodes depends on G and k alone, so that the equations of arms that differ
+    only in numerical values have the same operations.
     """
     count, k = rows.shape
     if not 1 < k <= count or k + (count - k) * k >= np.count_nonzero(rows):
@@ -372,7 +376,7 @@ def _local_combinations(rows: Array) -> Array | None:
 
 
 def _factor(gram: Array, mean: Array) -> Array:
-    """Return a factor F of a Gram matrix ``F^T F``, the first row of F parallel to the mean."""
+    """Return a factor F of a Gram matrix ``F^T F``; the first row of F is parallel to ``mean``."""
     values, vectors = np.linalg.eigh(gram)
     rank, factor = int(np.sum(values > 1e-15 * max(values[-1], 0.0))), np.zeros_like(gram)
     if not rank:
@@ -387,5 +391,5 @@ def _factor(gram: Array, mean: Array) -> Array:
 
 
 def _stiffness(span: Span, names: tuple[str, ...], x: Array) -> Array:
-    """Evaluate at x the first of the named stiffnesses that the section has; 0 if it has none."""
+    """Evaluate at x the first of the named stiffnesses that the section has; 0 if there is none."""
     return next((span.at(name, x) for name in names if span.has(name)), 0 * x)

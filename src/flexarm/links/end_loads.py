@@ -1,16 +1,18 @@
 """Boundary conditions of a link, imposed by its joints and by the inertia at its two ends.
 
-The rule applies per link and per axis of rotation.  *Root*: about an axis of the joint's rotation
-the root is clamped, or it rotates together with the hub, or together with hub and reflected rotor
-inertia (see `hold`). About every other axis the root is clamped. *Tip*: all outboard bodies count
-as a point mass with an inertia ``J_d`` about the tip, averaged over the postures of the arm. About
-the axis of the next joint, only the inertia ``I_r J_d/(I_r + J_d)`` that is coupled through the
-rotor inertia I_r loads the tip; a free joint transmits no inertia.  A carriage riding along a link
-does not load the tip of the link: the tip of a rail carries only its own tip bodies.
+The following rule applies per link and per axis of rotation. *Root*: about an axis of the joint's
+rotation the root is clamped, or the root rotates together with the hub, or together with hub and
+reflected rotor inertia; `hold` decides which. About every axis that is no joint axis the root is
+clamped. *Tip*: all outboard bodies count as a point mass with an inertia ``J_d`` about the tip,
+averaged over the postures of the arm. About the axis of the next joint, only the inertia ``I_r
+J_d/(I_r + J_d)`` that is coupled through the rotor inertia I_r loads the tip; a free joint
+transmits no inertia. A carriage riding along a link does not load the tip of the link: the tip of a
+rail carries only its own tip bodies.
 
-A joint is *free* (only the hub's inertia resists), *geared* (hub and reflected rotor inertia) or
-*held*.  Held joints are prescribed, position-controlled, torque-driven without a rotor inertia, or
-have a spring (in the joint or the drive) that is stiff relative to the adjacent link.
+For these modes a joint is *free* (only the hub's inertia resists), *geared* (hub and reflected
+rotor inertia resist) or *held*. Held joints are prescribed, position-controlled, torque-driven
+without a rotor inertia, or have a spring (in the joint or the drive) that is stiff relative to the
+adjacent link.
 """
 
 import math
@@ -54,7 +56,9 @@ class Hold:
 
 
 def hold(arm: Arm, index: int, which: int = 0, *, inboard: bool = False) -> Hold:
-    """Return a joint's boundary condition from its model-file entry, actuation, spring and drive.
+    """Return the boundary condition that a joint imposes on a link.
+
+    The condition follows from the joint's model-file entry, actuation, spring and drive.
 
     Parameters
     ----------
@@ -101,7 +105,7 @@ def reflected_rotor(link: Link) -> float:
 
 
 def _spring_ratio(joint: AnyActuated, link: Link) -> float:
-    """Return a joint's spring stiffness, drive included, divided by a link's EI/L."""
+    """Return the stiffness of a joint's spring and drive divided by the link's EI/L."""
     if link.section is None:
         return math.inf
     span = Span.of(link.section, link.span)
@@ -113,7 +117,7 @@ def _spring_ratio(joint: AnyActuated, link: Link) -> float:
 
 
 def relaxed_stiffness(stiffness: "float | SpringTable[float, float] | None") -> float:
-    """Return the stiffness of a spring at zero deflection [N m/rad], 0 for no spring."""
+    """Return the stiffness of a spring at zero deflection [N m/rad]; 0 without a spring."""
     if not isinstance(stiffness, SpringTable):
         return stiffness or 0.0
     x, y = stiffness.deflection, stiffness.effort
@@ -125,9 +129,9 @@ HELD = (math.inf, math.inf, math.inf)
 
 
 def body_inertia(part: Body | RigidPiece | None) -> Inertia:
-    """Return the inertia of a body about the origin of the frame in which the model file gives it.
+    """Return the inertia of a body about the origin of its frame in the model file.
 
-    For a rigid end piece of a link, this is the frame at the inboard end of the piece.
+    For a rigid end piece of a link, the frame is at the inboard end of the piece.
     """
     body = part.body if isinstance(part, RigidPiece) else part
     if body is None:
@@ -144,7 +148,7 @@ def central_inertia(body: Body) -> Array:
 
 
 def framed(frame: Frame | None) -> Pose:
-    """Return the pose of a frame in its parent frame, the identity if no frame is given."""
+    """Return the pose of a frame in its parent frame; the identity if no frame is given."""
     if frame is None:
         return IDENTITY
     return Pose(rotation_from_angles(frame.rotation), np.array(frame.position))
@@ -152,10 +156,10 @@ def framed(frame: Frame | None) -> Pose:
 
 @kept
 def joint_poses(link: Link) -> tuple[Pose, Pose, Pose]:
-    """Compute the three constant poses of a link, in a joint frame whose z axis is the joint axis.
+    """Compute the three constant poses of a link; the z axis of the joint frame is the joint axis.
 
-    They are the poses of the joint in the previous link's end frame, of the link's root in the
-    joint frame after the joint has moved, and of the link's end in its tip frame.
+    The three poses are that of the joint in the previous link's end frame, that of the link's root
+    in the joint frame after the joint has moved, and that of the link's end in its tip frame.
     """
     joint = link.joint
     before, after, end = (Pose(np.eye(3), np.zeros(3)) for _ in range(3))
@@ -175,7 +179,7 @@ def joint_poses(link: Link) -> tuple[Pose, Pose, Pose]:
 def hub_inertia(link: Link) -> Inertia:
     """Return the inertia of a joint's outboard hub about the root of the link.
 
-    The model file gives the hub in the joint axes as the user defined them.
+    The hub's frame in the model file has the axes of the joint as the user defined them.
     """
     if link.joint.hub.outboard is None:
         return NO_INERTIA
@@ -186,7 +190,10 @@ def hub_inertia(link: Link) -> Inertia:
 
 
 def _axis_rotation(link: Link) -> Array:
-    """Return the rotation from joint axes with z along the joint axis to the user's joint axes."""
+    """Return the rotation (3, 3) from the internal joint axes to the user's joint axes.
+
+    The z axis of the internal joint axes is the axis of the joint.
+    """
     return rotation_z_to(getattr(link.joint, "axis", (0.0, 0.0, 1.0)))
 
 
@@ -200,7 +207,7 @@ def joint_frame(link: Link) -> Pose:
 def own_inertia(link: Link) -> Inertia:
     """Return the inertia of an undeformed link, between joint and flexible tip, about its root.
 
-    A sliding link is taken at full extension.
+    A sliding link has its full length outside the hub.
     """
     total = hub_inertia(link)
     if link.modal is not None:
@@ -224,8 +231,8 @@ def end_pose(link: Link) -> Pose:
 def tip_inertia(arm: Arm, index: int) -> Inertia:
     """Return the inertia of the bodies rigidly attached to a link's flexible tip.
 
-    These are the rigid tip piece, the link's payload, on the last link also the payload of the arm,
-    and the inboard parts of the hubs of joints at the tip.
+    These bodies are the rigid tip piece, the link's payload, on the last link also the payload of
+    the arm, and the inboard parts of the hubs of joints at the tip.
     """
     link = arm.links[index]
     total = body_inertia(link.tip_piece)
@@ -252,7 +259,7 @@ def mount_pose(arm: Arm, index: int) -> Pose:
 
 
 def place_on_parent(arm: Arm, index: int) -> float:
-    """Return the distance of a joint within its parent from the parent's root [m].
+    """Return the distance [m] of a joint from the root of the link that carries it.
 
     A carriage is at its initial station on the rail, by default in the middle.
     """
@@ -267,8 +274,8 @@ def place_on_parent(arm: Arm, index: int) -> float:
 def outboard_inertia(arm: Arm, index: int, configuration: dict[str, float]) -> Inertia:
     """Return the inertia of all bodies outboard of a flexible tip as one rigid body.
 
-    The configuration gives joint values by name; joints not named are at 0.  Sliding links are
-    taken at full extension.  Links whose joints are not at this tip are excluded.
+    ``configuration`` contains joint values by name; joints that it does not name are at 0. Sliding
+    links are fully extended. Links whose joints are not at this tip are excluded.
     """
     total = tip_inertia(arm, index)
     for following in tree(arm).at_tip(index):
@@ -278,7 +285,7 @@ def outboard_inertia(arm: Arm, index: int, configuration: dict[str, float]) -> I
 
 
 def _carried(arm: Arm, index: int, configuration: dict[str, float]) -> Inertia:
-    """Return the inertia of a link and all outboard links about the frame before its joint."""
+    """Return the inertia of a link and all links that it carries, in the frame before its joint."""
     link = arm.links[index]
     pose, after, _ = joint_poses(link)
     values = [configuration.get(name, 0.0) for name in arm.axis_names(index)]
@@ -296,7 +303,7 @@ def _carried(arm: Arm, index: int, configuration: dict[str, float]) -> Inertia:
 
 
 def clamped_mass_ends(arm: Arm, index: int, choice: ClampedMass) -> Ends:
-    """Return the end inertia for clamped-mass modes.
+    """Return root and tip inertia for clamped-mass modes of a link.
 
     The tip body is given by the shape choice; by default it has the inertia of all outboard bodies.
     """
@@ -308,14 +315,17 @@ def clamped_mass_ends(arm: Arm, index: int, choice: ClampedMass) -> Ends:
 
 
 def clamped_ends(body: Inertia) -> Ends:
-    """Return the end inertia of a link with a clamped root and a rigid body attached at the tip."""
+    """Return the boundary conditions of a clamped root and a rigid body attached at the tip."""
     xx, yy, zz = np.diag(body.second).tolist()
     offset = body.first[0] / body.mass if body.mass > 0 else 0.0
     return Ends(HELD, body.mass, (xx, yy, zz), offset)
 
 
 def loaded_ends(arm: Arm, index: int) -> Ends:
-    """Return the end inertia for a link's loaded modes, by the rule in the module's docstring."""
+    """Return root and tip inertia for a link's loaded modes.
+
+    The docstring of this module states the rule.
+    """
     link = arm.links[index]
     tip = tip_inertia(arm, index)
     distal = {following: _from_link_on(arm)[following] for following in tree(arm).at_tip(index)}
@@ -367,14 +377,14 @@ def _transmitted_inertia(arm: Arm, following: int, axis: int, inertia: float) ->
 
 
 def outboard_mass(arm: Arm, index: int) -> float:
-    """Return the total mass of all bodies outboard of a flexible tip [kg]."""
+    """Return the total mass [kg] of all bodies outboard of a flexible tip."""
     distal = (_from_link_on(arm)[following][0] for following in tree(arm).at_tip(index))
     return tip_inertia(arm, index).mass + sum(distal)
 
 
 @kept
 def _from_link_on(arm: Arm) -> list[tuple[float, float]]:
-    """Return mass [kg] and inertia about the joint [kg m^2] of each link with its outboard links.
+    """Return mass [kg] and inertia about the joint [kg m^2] of each link and all links it carries.
 
     The inertia is averaged over the postures of the arm.
     """
@@ -396,7 +406,7 @@ def _from_link_on(arm: Arm) -> list[tuple[float, float]]:
 
 
 def with_tip_body(modal: Array, shape: Array, angle: Array, body: Inertia) -> Array:
-    """Return a modal mass matrix (m, m) with the inertia of a rigid body at the tip added.
+    """Return a modal mass matrix (m, m) plus the inertia of a rigid body at the tip.
 
     The tip displacement ``shape`` and rotation ``angle`` per amplitude have shape (3, m) each.
     """

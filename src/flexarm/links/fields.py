@@ -14,9 +14,9 @@ from flexarm.spatial import Array, Expr, Scalar, constant, settled
 class Amounts:
     """Variables (K,) on which the section angles of a beam depend linearly.
 
-    For a beam of constant length they are its amplitudes. For a sliding beam, whose first own
-    coordinate is the exposed length, they are the amplitudes of its parent curves divided by that
-    length.
+    For a beam of constant length, these variables are its amplitudes. For a sliding beam, whose
+    first link coordinate is the exposed length, the variables are the amplitudes of its parent
+    curves divided by that length.
     """
 
     value: Expr  # the variables, (K,)
@@ -31,7 +31,7 @@ class Amounts:
 
     @classmethod
     def fixed(cls, d: Expr, rates: Expr) -> "Amounts":
-        """Return the amplitudes of a beam of constant length with their rates, (m,) each."""
+        """Return the variables of a beam of constant length: its amplitudes d and their rates."""
         matrix_type, count = type(d), d.shape[0]
         return cls(d, rates, matrix_type(count, 1), count, None, matrix_type(1), matrix_type(1, 1))
 
@@ -44,14 +44,14 @@ Functions = Mapping[Axis, Array]
 
 @dataclass(frozen=True)
 class Field:
-    """A vector field along a link, given by symbolic coefficients of basis functions per axis."""
+    """Vector field along a link: x, y and z components as coefficients of basis functions."""
 
     x: Expr
     y: Expr
     z: Expr
 
     def of(self, axis: Axis) -> Expr:
-        """Return the coefficients of one axis."""
+        """Return the coefficients of one component."""
         return {"x": self.x, "y": self.y, "z": self.z}[axis]
 
     def __add__(self, other: "Field") -> "Field":
@@ -65,10 +65,10 @@ class Field:
 
 @dataclass(frozen=True)
 class MovingField:
-    """A position field with its partial velocities and its velocity-dependent acceleration.
+    """Positions along a link as a field, with their Jacobian and velocity-dependent acceleration.
 
-    ``columns`` has one field per link coordinate; ``bias`` is the acceleration at zero
-    second derivatives of the coordinates.
+    ``columns`` contains one field per link coordinate: the velocity per unit rate of this
+    coordinate. ``bias`` is the acceleration at zero second derivatives of the coordinates.
     """
 
     value: Field
@@ -85,7 +85,7 @@ class MovingField:
 
 @dataclass(frozen=True)
 class Basis:
-    """Mass integrals of basis functions along a link, n functions per axis."""
+    """Mass integrals of n basis functions per axis along a link."""
 
     gram: Mapping[tuple[Axis, Axis], Array]  # integrals of products, (n, n) per pair of axes
     mean: Mapping[Axis, Array]  # integrals of the functions, (n,) per axis
@@ -95,7 +95,7 @@ class Basis:
     def of(
         cls, functions: Functions, weights: Array, jumps: tuple[Array, Array] | None = None
     ) -> "Basis":
-        """Compute the integrals of functions given at quadrature points with weights (g,).
+        """Compute the mass integrals of functions given at g quadrature points with weights (g,).
 
         If functions jump at j positions, their means and pulses there, (3 n, j) each for all axes,
         contribute to the integrals. Integrals that are only rounding errors relative to the bound
@@ -126,7 +126,7 @@ class Basis:
         )
 
     def weighed(self, f: Field) -> "Weighed":
-        """Multiply a field's coefficients by the Gram matrix of each pair of axes."""
+        """Return a field's coefficients multiplied by the Gram matrix of each pair of axes."""
         return Weighed({(a, b): constant(self.gram[a, b].T) @ f.of(a) for a in AXES for b in AXES})
 
     def moment(self, f: Field, g: Field) -> Expr:
@@ -140,23 +140,26 @@ class Basis:
 
 @dataclass(frozen=True)
 class Weighed:
-    """Coefficients of a field f times Gram matrices; keys are (axis of f, axis of another)."""
+    """Coefficients of a vector field f multiplied by the Gram matrices of a `Basis`.
+
+    A key is a pair of axes: the component of f, and the component of another field g.
+    """
 
     products: Mapping[tuple[Axis, Axis], Expr]
 
     def moment(self, g: Field) -> Expr:
-        """Compute the mass integral of ``f g^T`` for vector fields f and g, shape (3, 3)."""
+        """Compute the mass integral of ``f g^T`` for another vector field g, (3, 3)."""
         rows = [[ca.dot(self.products[a, b], g.of(b)) for b in AXES] for a in AXES]
         return ca.vertcat(*[ca.horzcat(*row) for row in rows])
 
     def product(self, g: Field) -> Expr:
-        """Compute the mass integral of the scalar product ``f . g``."""
+        """Compute the mass integral of the scalar product ``f . g`` for another vector field g."""
         x, y, z = (ca.dot(self.products[a, a], g.of(a)) for a in AXES)
         return x + y + z
 
 
 def evaluate(moving: MovingField, functions: Functions) -> tuple[Expr, Expr, Expr]:
-    """Evaluate a moving field at one point: value (3,), columns (3, k), bias (3,)."""
+    """Evaluate a field's position (3,), Jacobian (3, k) and acceleration bias (3,) at one point."""
     ends = np.cumsum([len(functions[a]) for a in AXES])[:-1]
     values = np.split(settled(np.concatenate([functions[a][:, 0] for a in AXES])), ends)
 

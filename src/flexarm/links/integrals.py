@@ -1,9 +1,9 @@
 """Mass integrals of a link's shape functions over its span, computed by Gauss quadrature.
 
 A point of the span is at ``r(x) = x e_x + Phi(x) d + 1/2 d^T X(x) d``, with displacements linear
-and quadratic in the amplitudes d; the axial shortening is quadratic. Terms of low degree in d are
-stored as constant integrals. Terms of higher degree, which are products of quadratic displacements
-and the fourth-order bending energy, are stored as values at quadrature points.
+and quadratic in the amplitudes d; the axial shortening is quadratic. Mass integrals of low degree
+in d are stored as constants. Those of higher degree, which contain products of quadratic
+displacements, and the fourth-order bending energy, are computed from values at quadrature points.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from flexarm.spatial import Array, Expr, Inertia, axial_vectors, settled
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs (k, l), k <= l, of ``size`` amplitudes with nonzero entries in a symmetric form."""
+    """Pairs (k, l), k <= l, of amplitudes for which a symmetric matrix has nonzero entries."""
 
     rows: npt.NDArray[np.intp]
     columns: npt.NDArray[np.intp]
@@ -36,7 +36,7 @@ class Pairs:
 
     @classmethod
     def of_form(cls, nonzero: npt.NDArray[np.bool_]) -> "Pairs":
-        """Return the pairs at which a form (size, size) has nonzero entries."""
+        """Return the pairs at which a matrix (size, size) has nonzero entries."""
         rows, columns = np.nonzero(np.triu(nonzero | nonzero.T))
         return cls(rows, columns, len(nonzero))
 
@@ -59,11 +59,11 @@ class Pairs:
         return ca.vertcat(*values) if values else type(d)(0, 1)
 
     def of(self, form: Array) -> Array:
-        """Return the entries of symmetric forms (..., size, size) at the pairs, (..., count)."""
+        """Return the entries of symmetric matrices (..., size, size) at the pairs, (..., count)."""
         return np.asarray(form[..., self.rows, self.columns])
 
     def matrix(self, entries: Expr) -> Expr:
-        """Return the symmetric matrix (size, size) with given entries at the pairs, 0 elsewhere."""
+        """Return the symmetric matrix (size, size) with ``entries`` at the pairs, else 0."""
         result = type(entries)(self.size, self.size)
         for i, (k, l) in enumerate(zip(self.rows.tolist(), self.columns.tolist(), strict=True)):
             result[k, l] = entries[i]
@@ -85,12 +85,12 @@ class Points:
 
     @cached_property
     def draws(self) -> bool:
-        """Return whether any displacement has terms quadratic in the amplitudes."""
+        """Whether any displacement has terms quadratic in the amplitudes."""
         return bool(np.any(self.quadratic))
 
     @cached_property
     def used(self) -> "Displacements":
-        """Basis of the displacements that are not identically zero, with mass integrals."""
+        """Basis of the displacements that are not identically zero, with its mass integrals."""
         amplitudes, pairs = list[tuple[int, ...]](), list[Pairs]()
         functions: dict[Axis, Array] = {}
         for n, axis in enumerate(AXES):
@@ -105,7 +105,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Displacements:
-    """Linear and quadratic displacements that are not identically zero, per axis x, y, z."""
+    """Linear and quadratic displacement functions that are not zero, per axis x, y, z."""
 
     moving: tuple[tuple[int, ...], ...]  # amplitudes with a linear displacement
     pairs: tuple[Pairs, ...]  # pairs of amplitudes with a quadratic displacement
@@ -114,7 +114,11 @@ class Displacements:
 
 @dataclass(frozen=True)
 class Integrals:
-    """Mass integrals of a span with m amplitudes about its root; mu is the mass per length."""
+    """Mass integrals of a span with m amplitudes about its root.
+
+    The attributes use the mass per length mu, the position r0 = x e_x on the straight axis, shapes
+    Phi, section rotations theta and rotary inertia J.
+    """
 
     mass: float  # int mu [kg]
     first: Array  # int mu r0 [kg m] with r0 = x e_x, (3,)
@@ -138,13 +142,16 @@ class Integrals:
 
     @property
     def momentum(self) -> Array:
-        """Angular, then linear momentum about the root per amplitude rate, undeformed, (6, m)."""
+        """Angular and linear momentum about the root per rate of amplitude, (6, m).
+
+        The angular momentum comes first; the span is undeformed.
+        """
         angular = axial_vectors(self.position_shape).T
         return np.concatenate([angular + self.rotary_shape, self.shape])
 
     @classmethod
     def none(cls) -> "Integrals":
-        """Return zero integrals for a link without span and amplitudes."""
+        """Return integrals that are all zero, for a link without span and amplitudes."""
         shapes = ((3,), (3, 3), (3, 0), (0, 3, 3), (0, 0, 3, 3), (3, 3), (3, 0), (0, 0),
                   (0, 0), (0, 0))  # fmt: skip
         return cls(0.0, *(np.zeros(shape) for shape in shapes))
@@ -153,7 +160,7 @@ class Integrals:
     def of_points(
         cls, mass: Any, positions: Array, shapes: Array, inertia: Array, angles: Array
     ) -> "Integrals":
-        """Compute the mass integrals of N points, with integrated modal mass and no stiffness.
+        """Compute the mass integrals of N points; the stiffness in the result is 0.
 
         Parameters
         ----------
@@ -188,7 +195,7 @@ class Integrals:
 
 
 def shortening(shapes: Shapes, x: Array, edges: Array) -> Array:
-    """Compute the form of axial shortening ``int_0^x (y' y'^T + z' z'^T)``, (len(x), m, m).
+    """Compute the matrices ``int_0^x (y' y'^T + z' z'^T)`` of axial shortening, (len(x), m, m).
 
     Parameters
     ----------
@@ -201,8 +208,8 @@ def shortening(shapes: Shapes, x: Array, edges: Array) -> Array:
 
     Notes
     -----
-    Half of the quadratic form is the axial shortening of a bent, inextensible axis (Chen, Zhang &
-    Liu 2012, equations 5 and 6).
+    With amplitudes d and such a matrix F, the axial shortening of a bent, inextensible axis is
+    ``d^T F d / 2`` (Chen, Zhang & Liu 2012, equations 5 and 6).
     """
     node, weight = gauss_points(40)
     panel = np.clip(np.searchsorted(edges, x, side="left") - 1, 0, len(edges) - 2)
@@ -273,8 +280,8 @@ def section_tables(
 
     Returns
     -------
-    Displacement and first-order rotation per amplitude, (S, 3, m) each, and per product of two, (S,
-    3, m, m) each.  With ``stiffening`` displacements include the axial shortening.
+    Displacement and first-order rotation per amplitude, (S, 3, m) each, and per product of two
+    amplitudes, (S, 3, m, m) each. With ``stiffening`` displacements include the axial shortening.
     """
     linear = shapes.displacement(x), shapes.rotation(x)
     quadratic = slopes = np.zeros((len(x), 3, shapes.count, shapes.count))
@@ -295,7 +302,7 @@ def integrate(
     Returns
     -------
     integrals, points
-        The quadrature is accurate to 1e-13. With ``stiffening`` or ``extra`` this includes
+        The quadrature is accurate to 1e-13. With ``stiffening`` or ``extra`` it is so also for
         integrals of products of quadratic displacements.
     """
     if not (stiffening or extra):
@@ -322,7 +329,7 @@ def _at(
     stiffening: bool = False,
     extra: Sequence[QuadraticShape] = (),
 ) -> tuple[Integrals, Points]:
-    """Return integrals and point values for one quadrature rule: points [m], weights [m]."""
+    """Return mass integrals and point values for one quadrature rule: points and weights [m]."""
     (x, weight), angle = rule, shapes.rotation(rule[0])
     quadratic = np.zeros((len(x), 3, shapes.count, shapes.count))
     if stiffening or extra:
@@ -357,9 +364,9 @@ def _agree(coarse: tuple[Integrals, Points], fine: tuple[Integrals, Points]) -> 
 
 
 def _with_quadratic(points: Points) -> Array:
-    """Return integrals of quadratic displacements, evaluated at three amplitude vectors.
+    """Return mass integrals of quadratic displacements at three fixed amplitude vectors.
 
-    Each kind of integral is scaled to a maximum of 1.
+    Each kind of integral is scaled to a maximum of 1, so that quadrature rules can be compared.
     """
     m = points.shape.shape[2]
     probes = np.sin(np.arange(1.0, 3 * m + 1) ** 2).reshape(3, m)  # irregular probe vectors
@@ -376,7 +383,7 @@ def _with_quadratic(points: Points) -> Array:
 
 
 def cleaned(integrals: Integrals) -> Integrals:
-    """Return integrals in which entries equal up to rounding are made exactly equal, or 0."""
+    """Return mass integrals in which entries equal up to rounding are exactly equal, or 0."""
     contents = {field.name: getattr(integrals, field.name) for field in fields(Integrals)}
     arrays = {name: value for name, value in contents.items() if np.ndim(value) and np.any(value)}
     if not arrays:
@@ -402,16 +409,19 @@ def cleaned(integrals: Integrals) -> Integrals:
 
 
 def settled_pairs(form: Array, whole: Array | None = None) -> Array:
-    """Return a modal matrix in which entries equal up to rounding are made exactly equal, or 0.
+    """Return a matrix (m, m) in which entries equal up to rounding are exactly equal, or 0.
 
     Rounding is relative to `pair_sizes` of the matrix, or of ``whole`` if the matrix is a part of
-    it.
+    ``whole``.
     """
     return settled(form, pair_sizes(form if whole is None else whole))
 
 
 def pair_sizes(form: Array) -> Array:
-    """Return the rounding level of each matrix entry, which grows with the mode numbers."""
+    """Return the scale of rounding errors of each matrix entry, which grows with m.
+
+    The matrix has m rows.
+    """
     size = np.sqrt(np.abs(np.diag(form)))
     return max(1.0, len(size) ** 2 / 10) * np.outer(size, size)
 
@@ -427,7 +437,11 @@ def _index(shapes: Shapes, name: str) -> int:
 
 @dataclass(frozen=True)
 class Rotary:
-    """Constant rotary inertia of a span: rigid (3, 3), rigid-modal (3, m) and modal (m, m)."""
+    """Rotary inertia of a span's sections as constant matrices, with m amplitudes.
+
+    The matrices couple rotations of the root (3, 3), rotations with amplitudes (3, m), and
+    amplitudes with each other (m, m).
+    """
 
     inertia: Array
     shape: Array
@@ -437,8 +451,8 @@ class Rotary:
 def constant_rotary(i: Integrals, points: Points, nodes: Collocation | None) -> Rotary:
     """Compute the rotary inertia of a span's sections that is independent of the deformation.
 
-    For an exact beam it is the integral over the straight link minus the sum over the sections at
-    the collocation nodes, which rotate with the deformation.
+    For an exact beam, this rotary inertia is the integral over the straight link minus the sum over
+    the sections at the collocation nodes, which rotate with the deformation.
     """
     inertia, shape = i.rotary.copy(), i.rotary_shape.copy()
     root = np.sqrt(points.mass)[:, None, None] * points.shape
@@ -467,11 +481,11 @@ def constant_rotary(i: Integrals, points: Points, nodes: Collocation | None) -> 
 
 
 def rotary_error(i: Integrals, nodes: Collocation, length: float = 1.0) -> float:
-    """Return the largest relative error of the modal mass due to summing rotary inertia at nodes.
+    """Return the largest relative error of modal mass due to the sum of rotary inertia over nodes.
 
-    ``length`` is the exposed length [m] of a sliding link. The error is relative to the modal mass
-    of the two amplitudes of an entry. It is 0 for deformation in one plane, for which a constant
-    rotary inertia is exact.
+    ``length`` is the exposed length [m] of a sliding link. The error of each matrix entry is
+    relative to the modal masses of its two amplitudes. For deformation in one plane the error is 0,
+    because a constant rotary inertia is exact.
     """
     if sum(nodes.bends) + nodes.twists < 2:
         return 0.0
@@ -491,5 +505,5 @@ def _sections(nodes: Collocation, length: float = 1.0) -> tuple[Array, Array]:
 
 
 def _snap_difference(difference: Array, size: Array) -> Array:
-    """Return the difference of two sums in which rounding errors are set to 0."""
+    """Return a difference of two sums with rounding errors, relative to ``size``, set to 0."""
     return np.where(np.abs(difference) <= 3 * ROUNDING * size, 0.0, difference)

@@ -1,7 +1,7 @@
 """Selection of collocation nodes along a bent span, and of interpolation functions.
 
-An interpolation space contains 1 and the slopes of the shapes. It is completed by the dominant
-singular vectors of products of slopes.
+The space of interpolation functions contains 1 and the slopes of the shapes. It is completed by the
+dominant singular vectors of products of slopes.
 """
 
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ from flexarm.spatial import Array, settled
 
 @dataclass(frozen=True)
 class Fine:
-    """Quadrature points that resolve a span's functions finely: p points in n panels."""
+    """Quadrature points that resolve a span's functions finely: p points on n panels."""
 
     edges: Array  # panels [m], (n + 1,)
     # Points [m], quadrature weights [m], and weights times mass per length [kg], (p,) each.
@@ -50,7 +50,7 @@ class Fine:
 
     @classmethod
     def of(cls, span: Span, shapes: Shapes, excess: int) -> "Fine":
-        """Sample the slopes of shapes at more points than there will be nodes."""
+        """Sample the slopes of shapes at more points than there will be collocation nodes."""
         edges = union(span.edges, shapes.edges)
         edges = edges[np.concatenate(([True], np.diff(edges) > 1e-9 * span.length))]
         edges[-1] = span.length
@@ -88,15 +88,15 @@ Choice = tuple[list[int], Array, list[Array]]
 
 
 def chosen_spaces(fine: Fine, excess: int) -> Choice:
-    """Select nodes, ``excess`` more than shapes, and interpolation functions per axis."""
+    """Select collocation nodes, ``excess`` more than shapes, and interpolation functions."""
     return _by_panels(fine, excess) or _by_span(fine, excess)
 
 
 def _by_panels(fine: Fine, excess: int) -> Choice | None:
     """Select nodes and interpolation functions panel by panel; None if that is impossible.
 
-    Returns None for a single panel, or if the spaces of the panels have too many functions per
-    shape.
+    Selection by panels is impossible for a single panel, or if the panels need too many functions
+    per shape.
     """
     if fine.panels == 1:
         return None
@@ -167,7 +167,7 @@ def _by_span(fine: Fine, excess: int) -> Choice:
 def _nodes_per_panel(fine: Fine, count: int) -> list[int]:
     """Return the numbers of nodes per panel, proportional to panel lengths, or only their total.
 
-    The total is returned if there is one panel or fewer than two nodes per panel.
+    Only the total is returned if there is one panel or fewer than two nodes per panel.
     """
     if fine.panels == 1 or count < 2 * fine.panels:
         return [count]
@@ -178,9 +178,9 @@ def _nodes_per_panel(fine: Fine, count: int) -> list[int]:
 
 
 def _polynomials(x: Array, edges: Array, counts: list[int]) -> Array:
-    """Evaluate Legendre polynomials on each interval between edges, shape (p, k).
+    """Evaluate Legendre polynomials on each interval between edges at p positions, (p, k).
 
-    On an interval with n nodes the degrees are 0 to n, and each column is zero outside.
+    An interval with n nodes has polynomials of degrees 0 to n, which are zero outside the interval.
     """
     rows = []
     for low, high, count in zip(edges[:-1], edges[1:], counts, strict=True):
@@ -207,10 +207,10 @@ def _orthonormal(functions: Array, weights: Array) -> Array:
 
 
 def _extended_space(space: Array, candidates: Array, weights: Array, count: int) -> Array:
-    """Return orthonormal functions, extended to ``count`` functions by singular vectors.
+    """Return orthonormal functions ``space``, extended to ``count`` functions.
 
-    The added functions are the left singular vectors, with the largest singular values, of the
-    part of ``candidates`` orthogonal to ``space``.
+    The added functions are the left singular vectors, with the largest singular values, of the part
+    of ``candidates`` orthogonal to ``space``.
     """
     root = np.sqrt(weights)[:, None]
     weighted_space, remainder = root * space, root * candidates
@@ -227,7 +227,7 @@ def _extended_space(space: Array, candidates: Array, weights: Array, count: int)
 
 
 def _scaled_slopes(slopes: Array) -> Array:
-    """Scale slopes to unit size, and divide column k = 1, 2, ... by k to the power SLOPE_DECAY."""
+    """Return slopes scaled to unit size, with column k = 1, 2, ... divided by k^SLOPE_DECAY."""
     sizes = np.abs(slopes).max(axis=0, initial=0.0)
     return np.asarray(slopes / (sizes * np.arange(1, slopes.shape[1] + 1) ** SLOPE_DECAY))
 
@@ -237,7 +237,7 @@ def _products(a: Array, b: Array, factor: float = 1.0) -> list[Array]:
 
 
 def _squares(a: Array) -> list[Array]:
-    """Return products of all pairs of columns; unequal columns are weighted by sqrt(2)."""
+    """Return products of all pairs of columns; products of two unequal columns times sqrt(2)."""
     pairs = zip(*np.triu_indices(a.shape[1]), strict=True)
     return [(1.0 if i == j else 2**0.5) * a[:, i] * a[:, j] for i, j in pairs]
 
@@ -249,11 +249,11 @@ def fine_points(shapes: Shapes) -> int:
 
 
 def live(slopes: Array) -> Array:
-    """Return the columns that are nonzero beyond rounding."""
+    """Return the columns of ``slopes`` that are nonzero beyond rounding."""
     snapped = settled(slopes)
     return np.asarray(snapped[:, np.any(snapped != 0, axis=0)])
 
 
 def axis_slopes(shapes: Shapes, direction: Direction, x: Array) -> Array:
-    """Evaluate the slope of the beam axis per amplitude, shear included, shape (len(x), m)."""
+    """Evaluate the slope of the beam axis per amplitude, shear included, (len(x), m)."""
     return shapes.values(direction, x, 1) + shapes.shear_angle(direction, x)

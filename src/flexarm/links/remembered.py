@@ -1,4 +1,4 @@
-"""Cache of computed results by input, since arms often have equal links."""
+"""Cache of computed results by their inputs, since arms often have equal links."""
 
 from collections.abc import Callable, Hashable
 from functools import wraps
@@ -12,7 +12,7 @@ _results: dict[Any, Any] = {}
 
 
 def remembered(key: Hashable, make: Callable[[], T]) -> T:
-    """Return the cached result for a key, computing it if absent.
+    """Return the cached result for a key, or compute and store it.
 
     The least recently used result is dropped when the cache is full.
     """
@@ -27,7 +27,7 @@ def remembered(key: Hashable, make: Callable[[], T]) -> T:
 
 
 class Same:
-    """Hashable key for an object, compared by identity."""
+    """Hashable key for an object, compared by the object's identity."""
 
     def __init__(self, what: object) -> None:
         self.what = what
@@ -37,10 +37,10 @@ class Same:
         return isinstance(other, Same) and other.what is self.what
 
     def __hash__(self) -> int:
-        """Return the object's identity, which is unique while the key exists."""
+        """Return the identity of the object, which is unique while the key exists."""
         return id(self.what)
 
 
 def kept(make: Callable[[S], T]) -> Callable[[S], T]:
-    """Return a cached version of a function of a link or an arm; objects are keyed by identity."""
+    """Return a function of a link or an arm with its results cached by the object's identity."""
     return wraps(make)(lambda part: remembered((make, Same(part)), lambda: make(part)))

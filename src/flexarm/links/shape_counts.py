@@ -1,4 +1,4 @@
-"""Number of shapes per direction of a link, by rule or from the model file, with the reason."""
+"""Number of shapes of a link per direction, by rule or from the model file, with the reason."""
 
 import math
 from dataclasses import dataclass
@@ -78,9 +78,9 @@ def _bending(arm: Arm, index: int) -> ChosenCount:
 def _stretch(arm: Arm, index: int, span: Span, bending: dict[str, int]) -> ChosenCount:
     """Return the number of stretch shapes by rule.
 
-    A link without bending shapes has SHAPES_WITHOUT_BENDING. Other links have 1 if the first
-    stretch mode is slower than the fastest bending mode, or if weight strains the link by more than
-    WEIGHT_STRAIN; otherwise 0.
+    A link without bending shapes has SHAPES_WITHOUT_BENDING stretch shapes. Other links have one
+    stretch shape if the first stretch mode is slower than the fastest bending mode, or if weight
+    strains the link by more than WEIGHT_STRAIN; otherwise none.
     """
     if not any(bending.values()):
         return ChosenCount(
@@ -116,9 +116,9 @@ def _torsion(
 ) -> ChosenCount:
     """Return the number of torsion shapes by rule.
 
-    It is SHAPES_WITHOUT_BENDING if the link has no bending shapes, or if the second torsion mode of
-    the link with both ends fixed is slower than the first bending mode. Otherwise it is 2, 1 or 0,
-    depending on the inertia about the link's axis.
+    The number is SHAPES_WITHOUT_BENDING if the link has no bending shapes, or if the second torsion
+    mode of the link with both ends fixed is slower than the first bending mode. Otherwise the
+    number is 2, 1 or 0, depending on the inertia about the link's axis.
     """
     feels_tip = isinstance(choice, ArmModes | Loaded | ClampedMass)
     tip = loaded_ends(arm, index).tip_inertia[0] if feels_tip else 0.0

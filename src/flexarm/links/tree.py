@@ -1,4 +1,4 @@
-"""Tree of links: parents, children, and positions of joints along their parents."""
+"""Tree of an arm's links: which link carries which, and where."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from flexarm.links.remembered import kept
 
 @dataclass(frozen=True)
 class Tree:
-    """Connections of an arm's links; index -1 is the base."""
+    """Tree of an arm's links, by index of the link; index -1 is the base."""
 
     parents: tuple[int, ...]  # index of the link that carries each link's joint
     # For a joint within the flexible span of its parent, the distance from the parent's root [m].
@@ -19,18 +19,21 @@ class Tree:
     children: tuple[tuple[int, ...], ...]
 
     def at_tip(self, index: int) -> list[int]:
-        """Return the links whose joints move with the flexible tip of a link."""
+        """Return the indices of the links whose joints move with the flexible tip of a link."""
         return [k for k in self.children[index] if not self._is_within(k)]
 
     def within(self, index: int) -> list[int]:
-        """Return the links whose joints are on a link but not at its tip, riders included."""
+        """Return the indices of the links whose joints are along a link, riders included.
+
+        Links at the tip of the link are excluded.
+        """
         return [k for k in self.children[index] if self._is_within(k)]
 
     def _is_within(self, index: int) -> bool:
         return self.places[index] is not None or index in self.riders
 
     def rider(self, index: int) -> int | None:
-        """Return the link that rides along a link; None if there is none."""
+        """Return the index of the link that rides along a link; None if there is none."""
         return next((k for k in self.children[index] if k in self.riders), None)
 
 
@@ -43,7 +46,7 @@ def distance_along(at: str | float, link: Link) -> float | None:
 
 @kept
 def tree(arm: Arm) -> Tree:
-    """Return the connections of an arm's links."""
+    """Return the tree of an arm's links."""
     parents, links = arm.parents, arm.links
     children: list[list[int]] = [[] for _ in range(len(links) + 1)]
     for index, parent in enumerate(parents):

@@ -1,7 +1,7 @@
 """Modes and static shapes of a span in one direction by high-order finite elements.
 
-Sections may be uniform, tapered or stepped, with rigid bodies at both ends.  Elements are refined
-until results are accurate to rounding (see `mesh`).
+Sections may be uniform, tapered or stepped, with rigid bodies at both ends of the span. The
+elements of `mesh` are refined until modes are accurate to rounding.
 """
 
 import math
@@ -32,9 +32,9 @@ def sheared(shapes: Shapes, span: Span, scaling: Normalise) -> Shapes:
     """Return shapes with shear deflection in each direction that has a shear stiffness.
 
     Sections rotate by the slope ``psi = b'`` of the bending deflection b. The axis has the slope
-    ``psi - ratio psi''`` with ``ratio`` the bending stiffness EI over the shear stiffness, since
-    the shear force is the derivative of the bending moment ``EI psi'``. The returned curves store
-    the section rotation and its derivatives in place of their own derivatives.
+    ``psi - ratio psi''``, where ``ratio`` is the bending stiffness EI over the shear stiffness,
+    since the shear force is the derivative of the bending moment ``EI psi'``. As derivatives, the
+    returned curves contain the section rotation and its derivatives, not those of the deflection.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def sheared(shapes: Shapes, span: Span, scaling: Normalise) -> Shapes:
 def _with_shear(bending: SpanCurves, ratio: float) -> SpanCurves:
     """Return bending curves b plus shear deflection, ``b - ratio (b'' - b''(0))``.
 
-    The stored derivatives of the returned curves are those of b: the section rotation and its
+    As derivatives, the returned curves contain those of b: the section rotation and its
     derivatives.
     """
     deflection, curvature = bending.series[0].copy(), bending.series[2]
@@ -85,7 +85,7 @@ def _with_shear(bending: SpanCurves, ratio: float) -> SpanCurves:
 
 
 def _require_smooth(shapes: Shapes, span: Span, direction: Direction) -> None:
-    """Raise ShapeError if the section varies, or slopes or curvatures of the shapes jump."""
+    """Raise ShapeError if the section varies, or if a shape's slope or curvature jumps."""
     if not span.uniform:
         raise ShapeError(
             "shear needs a section that is constant along the link. Leave the "
@@ -113,9 +113,9 @@ def modes(span: Span, motion: BeamDirection, conditions: "Conditions", count: in
     permits fewer modes, or if the tip inertia is impossible.
 
     In strain coordinates z of unit stiffness (`PanelMesh`) the kinetic energy is ``1/2 |B z_t|^2``,
-    where B has rigid-body motion projected out.  The singular values of B are 1/omega, so the modes
-    of lowest frequency have the largest ones. Unlike an eigenproblem of ``B^T B``, this does not
-    square the condition number.
+    where B has rigid-body motion projected out. The singular values of B are 1/omega, so that the
+    modes of lowest frequency belong to the largest singular values. Unlike an eigenproblem of ``B^T
+    B``, a singular value decomposition does not square the condition number.
     """
     require_modes(span, motion, conditions, count)
     names = (motion.stiffness, motion.inertia, motion.rotary)
@@ -144,8 +144,9 @@ def constraint_shapes(span: Span, motion: BeamDirection) -> tuple[SpanCurves, Ar
     Returns
     -------
     curves, stiffness
-        One curve for each unit motion of the tip while the other tip motion is 0, and their
-        stiffness matrix, shape (order, order). A rod has only a tip displacement (order 1).
+        Curves for unit tip displacement at zero tip slope, and for unit tip slope at zero tip
+        displacement; and their stiffness matrix, (order, order). A rod has only the tip
+        displacement (order 1).
     """
     mesh = mesh_for(span, motion, 0)
     # Of all strains z with a given tip motion, the strains of least energy |z|^2 are in the row
@@ -223,9 +224,9 @@ class Conditions:
         return cls(support, hub, ends.tip_mass, inertia, ends.tip_offset)
 
     def tip_factor(self, motion: BeamDirection) -> Array:
-        """Return the factor A of the tip inertia matrix ``A^T A`` over tip displacement and slope.
+        """Return the factor A (order, order) of the tip inertia matrix ``A^T A``.
 
-        A has shape (order, order).
+        The matrix refers to tip displacement and, for beams, tip slope.
 
         Raises
         ------
@@ -262,20 +263,20 @@ class SpanModes:
 
     @cached_property
     def curves(self) -> SpanCurves:
-        """Mode shapes minus the motion of the root: its displacement and, for a beam, its slope."""
+        """Mode shapes minus the rigid motion of the root: displacement and, for beams, slope."""
         mesh = self.problem.mesh
         return mesh.curves(self.strains, np.zeros((mesh.motion.order, len(self.frequencies))))
 
     @cached_property
     def raw(self) -> SpanCurves:
-        """Mode shapes including the motion of the root."""
+        """Mode shapes with the displacement and slope of the root."""
         return self.problem.mesh.curves(self.strains, self.problem.root_motion(self.strains))
 
     @cached_property
     def rest(self) -> SpanCurves:
-        """Static tip shapes with the modes projected out, scaled to unit stiffness.
+        """Static shapes of tip loads, orthogonal to the modes and scaled to unit stiffness.
 
-        Empty if the static shapes are linear combinations of the modes.
+        There are none if the static shapes are linear combinations of the modes.
         """
         mesh, unit_modes = self.problem.mesh, self.strains / np.linalg.norm(self.strains, axis=0)
         z = left_over(unit_modes, mesh.tip.T, np.eye(len(unit_modes)))
@@ -286,8 +287,8 @@ class SpanEigenproblem:
     """Matrix B that maps strains of unit stiffness to mass-weighted displacements.
 
     The kinetic energy is half the squared norm of ``B z_t`` with strain rates z_t. The rows of B
-    are displacements and slopes at the quadrature points, then motions of the tip body, then of the
-    hub.
+    are displacements and slopes at the quadrature points, then motions of the tip body, then
+    motions of the hub.
 
     Attributes
     ----------
@@ -319,7 +320,7 @@ class SpanEigenproblem:
         self.free = np.linalg.qr(self.rigid)[0]
 
     def _rigid(self) -> Array:
-        """Return the rows of B for the rigid-body motions 1 and x that the root permits."""
+        """Return the columns of B for those rigid-body motions, 1 and x, that the root permits."""
         order, support = self.mesh.motion.order, self.conditions.support
         if support.startswith("clamped"):
             return np.zeros((sum(root.size for root in self.roots) + len(self.tip) + 1, 0))
@@ -332,7 +333,7 @@ class SpanEigenproblem:
         return self._stack(fields, tip[:order], hub)
 
     def apply(self, z: Array) -> Array:
-        """Compute B z for k columns of coordinates z, shape (rows, k)."""
+        """Compute the product B z for k columns of strain coordinates z, (rows, k)."""
         z = z - self.held @ (self.held.T @ z)
         rows = self.loaded(z)
         if self.tied:
@@ -340,7 +341,7 @@ class SpanEigenproblem:
         return np.asarray(rows - self.free @ (self.free.T @ rows))
 
     def apply_transpose(self, rows: Array) -> Array:
-        """Compute B^T times k columns of row values, shape (p q, k)."""
+        """Compute the product of B^T with k columns, (p q, k)."""
         if not self.tied:
             rows = rows - self.free @ (self.free.T @ rows)
         loads, start = [], 0
@@ -355,7 +356,7 @@ class SpanEigenproblem:
         return np.asarray(z - self.held @ (self.held.T @ z))
 
     def root_motion(self, z: Array) -> Array:
-        """Compute root displacement and, for a beam, root slope of k modes z, (order, k)."""
+        """Compute the root's displacement and, for a beam, slope in k modes z, (order, k)."""
         order = self.mesh.motion.order
         motion = np.zeros((order, z.shape[1]))
         if self.tied:
@@ -366,10 +367,10 @@ class SpanEigenproblem:
         return motion
 
     def sense(self, z: Array) -> Array:
-        """Return signs (k,) for which each mode's free tip displacement is positive.
+        """Return signs (k,) that make the tip displacement of each mode positive.
 
-        If the tip is pinned, the signs make the tip slope positive; if it is clamped, the tip
-        strain.
+        If the tip is pinned, the signs make the tip slope positive; if the tip is clamped, the
+        strain at the tip.
         """
         if self.conditions.support == "clamped-clamped":
             size = np.sum(self.mesh.strains(z)[-1], axis=0)
@@ -382,7 +383,7 @@ class SpanEigenproblem:
         return np.where(size < 0, -1.0, 1.0)
 
     def loaded(self, z: Array) -> Array:
-        """Compute B z for k columns with a clamped root, rigid-body motion kept, (rows, k)."""
+        """Compute B z for a clamped root, with rigid-body motions kept, (rows, k)."""
         hub = np.zeros((1, z.shape[1]))
         return self._stack(self.mesh.fields(z), self.mesh.tip @ z, hub)
 

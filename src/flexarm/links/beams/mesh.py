@@ -1,10 +1,10 @@
 """High-order finite elements (panels) along a span, with strains as unknowns.
 
 The strain (curvature of a beam, first derivative of a rod) is a Legendre series on each panel and
-may jump between panels. Displacements are integrals of the strain from the root, so they are
-continuous (for a beam with their slopes), and the stiffness matrix couples only strains of the same
-panel. Strains scaled to unit stiffness are coordinates z with the strain energy ``1/2 z^T z``, so
-that no ill-conditioned stiffness matrix is needed.
+may jump between panels. Displacements are integrals of the strain from the root, so that
+displacements (and slopes of a beam) are continuous, and the stiffness matrix couples only strains
+of the same panel. Strains scaled to unit stiffness are coordinates z with the strain energy ``1/2
+z^T z``, so that no ill-conditioned stiffness matrix is needed.
 """
 
 import itertools
@@ -28,16 +28,17 @@ def mesh_for(span: Span, motion: BeamDirection, waves: int, *, refine: float = 1
     span, motion
         The span and the direction in which it deforms.
     waves
-        Number of half waves to resolve, 0 for static shapes.
+        Number of half waves of the shortest mode to resolve; 0 for static shapes.
     refine
         Factor on the number of Legendre polynomials per panel.
 
     Notes
     -----
     A panel lies between two stations, and the stiffness changes at most threefold along it. The
-    strain is singular where the linearly extrapolated stiffness reaches zero; this point is then
-    far from the panel, so the Legendre series converges fast. Oscillations cos(a t) on -1 <= t <= 1
-    have Legendre coefficients below ``a^k / (2k + 1)!!``.
+    strain is singular at the point where the linearly extrapolated stiffness reaches zero. A
+    threefold change keeps this point far from the panel, so that the Legendre series converges
+    fast. Oscillations cos(a t) on -1 <= t <= 1 have Legendre coefficients below ``a^k / (2k +
+    1)!!``.
     """
     edges = panel_edges(span, motion)
     left, half = edges[:-1], np.diff(edges) / 2
@@ -66,7 +67,7 @@ def mesh_for(span: Span, motion: BeamDirection, waves: int, *, refine: float = 1
 def panel_edges(span: Span, motion: BeamDirection) -> Array:
     """Return panel edges [m]: the stations of a span, and divisions between stations.
 
-    Panels are divided where the stiffness changes more than threefold or a panel is too long.
+    Divisions are added where the stiffness changes more than threefold or a panel is too long.
     """
     stations = span.edges
     stations = stations[np.concatenate(([True], np.diff(stations) > 1e-12 * span.length))]
@@ -89,12 +90,12 @@ def panel_edges(span: Span, motion: BeamDirection) -> Array:
 
 
 def _before(values: Array) -> Array:
-    """Return, for each panel, the sum over the preceding panels."""
+    """Return, for each panel, the sum of the values on all preceding panels."""
     return np.asarray(np.cumsum(values, axis=0) - values)
 
 
 def _integrated_polynomials(nodes: Array, size: int, order: int) -> list[Array]:
-    """Return Legendre polynomials at nodes (g,), integrated 0 to `order` times, (g, size) each."""
+    """Return Legendre polynomials at g nodes, integrated 0 to ``order`` times, (g, size) each."""
     table = np.asarray(legendre.legvander(nodes, size + order - 1), float)
     tables = [table[:, :size]]
     for _ in range(order):
@@ -106,7 +107,7 @@ def _integrated_polynomials(nodes: Array, size: int, order: int) -> list[Array]:
 
 
 def _unit_strains(half: Array, middle: Array, start: Array, size: int) -> Array:
-    """Return strains of unit stiffness on each panel, as Legendre coefficients, (p, q, q).
+    """Return q strains of unit stiffness on each panel, as Legendre coefficients, (p, q, q).
 
     Panels have half lengths [m], and stiffnesses in the middle and at the start, (p, 1) each.
     """
@@ -193,9 +194,10 @@ class PanelMesh:
         return [displacement + half[:, :, None] ** 2 * (self.tables[2] @ c), slope_field]
 
     def adjoint(self, loads: list[Array]) -> Array:
-        """Apply the transpose of `fields` to loads (p, g, k) and return an array (p q, k).
+        """Apply the transpose of `fields` to loads (p, g, k); the result has shape (p q, k).
 
-        The loads act on displacement and, for a beam, slope; the load on the slope may be omitted.
+        The loads act on the displacement and, for a beam, on the slope; the load on the slope may
+        be omitted.
         """
         half, middle, beam = self.half, self.middle, self.motion.order == 2
         c = np.zeros((len(half), self.size, loads[0].shape[2]))
@@ -214,5 +216,5 @@ class PanelMesh:
         return np.asarray((np.swapaxes(self.unit, 1, 2) @ c).reshape(-1, c.shape[2]))
 
     def curves(self, z: Array, root: Array) -> SpanCurves:
-        """Integrate strains z (p q, k) from root values and slopes (order, k) to curves."""
+        """Integrate strains z (p q, k), and root displacements and slopes (order, k), to curves."""
         return integrate_strain(self.edges, self.strains(z), root)

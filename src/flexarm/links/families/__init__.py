@@ -1,1 +1,1 @@
-"""Families of shape functions, one module each."""
+"""Families of shape functions, grouped by module."""

@@ -44,9 +44,9 @@ from flexarm.spatial import Array
 
 
 def moment_curves(span: Span, motion: BeamDirection, count: int) -> SpanCurves:
-    """Return curves whose bending moments (for rods, forces) are Legendre polynomials of x.
+    """Return curves whose bending moments (for rods, axial forces) are Legendre polynomials of x.
 
-    Tip loads and distributed polynomial loads cause such moments, whatever the section.
+    Tip loads and polynomial distributed loads cause such moments in any section.
     """
     edges = span.edges
     values = span.table[motion.stiffness]
@@ -74,8 +74,8 @@ def combined_shapes(
 ) -> Shapes:
     """Build shapes of the span from combinations of moment curves, one per column and direction.
 
-    The combined shapes of a direction are diagonalised.  Static shapes of tip loads, which are the
-    moment curves of the lowest degrees, are added if the shape choice requests them.
+    The combined shapes of each direction are diagonalised. If the shape choice requests static
+    shapes of tip loads, which are the moment curves of the lowest degrees, they are added.
     """
 
     def combine(direction: Direction, weights: Array) -> SpanCurves:
@@ -107,7 +107,7 @@ def combined_shapes(
 
 @dataclass(frozen=True)
 class Assumed(Discretisation):
-    """A family of modes of a span, defined by boundary conditions in each direction."""
+    """Family of modes of a span, defined by boundary conditions in each direction."""
 
     name: str
     summary: str
@@ -122,7 +122,7 @@ class Assumed(Discretisation):
     rotary: bool = False
 
     def loaded(self, choice: ShapeChoice) -> bool:
-        """Return whether the shapes depend on the inertia at the link's ends."""
+        """Return whether the shapes depend on the inertia at the ends of the link."""
         return self.with_body
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
@@ -135,7 +135,7 @@ class Assumed(Discretisation):
         return normalise(join(parts, span), normalisation(choice), span)
 
     def rest(self, span: Span, ends: Ends, direction: Direction, count: int) -> SpanCurves:
-        """Return the static tip shapes of a direction, orthogonal to its first ``count`` modes."""
+        """Return the static shapes of tip loads in one direction, orthogonal to its first modes."""
         return self._modes(span, ends, MOTIONS[direction], count).rest
 
     def _modes(self, span: Span, ends: Ends, motion: BeamDirection, count: int) -> SpanModes:
@@ -149,13 +149,13 @@ def _clamped(ends: Ends, motion: BeamDirection) -> Conditions:
     """Return the boundary conditions of a clamped root and a rigid body at the tip.
 
     The tip load has mass, inertia and an axial offset for bending, inertia about the link's axis
-    for torsion, and mass for stretch.  The inertia at the root is ignored.
+    for torsion, and mass for stretch. Inertia at the root has no effect.
     """
     return Conditions.of(replace(ends, root_inertia=(math.inf, math.inf, math.inf)), motion)
 
 
 def _beams(support: Support) -> Callable[[Ends, BeamDirection], Conditions]:
-    """Return a function for boundary conditions: ``support`` for beams, clamped-free for rods."""
+    """Return a function for boundary conditions: ``support`` for bending, else clamped-free."""
     return lambda ends, motion: Conditions(support if motion.order == 2 else "clamped-free")
 
 
@@ -222,14 +222,15 @@ ASSUMED = (
 class CraigBamptonShapes(Discretisation):
     """Constraint shapes of the tip, and ``count`` fixed-interface modes in each direction.
 
-    Bending: ``y1`` is the static shape of unit tip displacement [m] at zero tip slope, and ``y2``
-    that of unit tip slope [rad] (dy/dx or dz/dx) at zero tip displacement. ``y3`` and higher are
-    the modes with both ends clamped.  Torsion and stretch: ``twist1`` is the static shape of unit
-    tip motion, the others have both ends fixed.  Constraint shapes are never rescaled.  A direction
-    with a count of 0 has no constraint shapes either.
+    In bending, ``y1`` is the static shape of unit tip displacement [m] at zero tip slope, and
+    ``y2`` that of unit tip slope [rad] (dy/dx or dz/dx) at zero tip displacement. ``y3`` and higher
+    are the modes with both ends clamped. In torsion and stretch, ``twist1`` and ``x1`` are the
+    static shapes of unit tip twist and displacement, the others the modes with both ends fixed.
+    Constraint shapes are never rescaled. A direction with a count of 0 has no constraint shapes
+    either.
 
     The stiffness matrix couples neither constraint shapes with modes nor modes with each other.
-    Statics under any force and moment at the tip are exact.
+    Static deflections under any force and moment at the tip are exact.
     """
 
     name = "craig-bampton"
@@ -261,7 +262,7 @@ LINEAR = ((0.5, 0.5),)
 
 
 def nodal_shapes(span: Span, motion: BeamDirection, count: int) -> Shapes:
-    """Build the shape functions of nodal coordinates in one direction, with a clamped root node."""
+    """Build the shape functions of finite elements in one direction, with a clamped root node."""
     edges, order = np.linspace(0.0, span.length, count + 1), motion.order
     factors = (span.length / count / 2) ** np.arange(order)
     right_functions = np.array(HERMITE if order == 2 else LINEAR)
@@ -283,7 +284,7 @@ def nodal_shapes(span: Span, motion: BeamDirection, count: int) -> Shapes:
 def _reduced(
     nodal: Shapes, span: Span, motion: BeamDirection, conditions: Conditions, count: int
 ) -> Shapes:
-    """Return the first ``count`` modes of the nodal shapes, with the body at the tip attached."""
+    """Return the first ``count`` modes of finite elements in one direction, with a tip body."""
     (curves,) = nodal.curves[motion.direction]
     tip = np.array([span.length])
     tip_motion = np.vstack([curves(tip, nu) for nu in range(motion.order)])
@@ -298,9 +299,10 @@ class ElementShapes(Discretisation):
     """Finite elements of equal length, as many as the counts; the root node is clamped.
 
     Coordinates are the displacements and slopes of the nodes; of n nodes, node k is at a distance k
-    L/n from the root. Their order is ``node1.y``, ``node1.slope_y`` (dy/dx), ``node2.y``, ...; then
-    ``node1.z``, ``node1.slope_z`` (dz/dx), ...; ``node1.twist``, ...; ``node1.stretch``, ...
-    Section properties may vary inside an element, and are integrated without approximation.
+    L/n from the root. The order of the coordinates is ``node1.y``, ``node1.slope_y`` (dy/dx),
+    ``node2.y``, ...; then ``node1.z``, ``node1.slope_z`` (dz/dx), ...; ``node1.twist``, ...;
+    ``node1.stretch``, ... Section properties may vary inside an element, and are integrated without
+    approximation.
 
     With ``reduce`` = r, the coordinates ``y1``, ``y2``, ... are instead the amplitudes of the first
     r modes of the elements in each direction, with a clamped root and the tip body attached. If the
@@ -312,7 +314,7 @@ class ElementShapes(Discretisation):
     citation = "Theodore & Ghosal 1995, eqs 12-15"
 
     def loaded(self, choice: ShapeChoice) -> bool:
-        """Return whether the shapes are reduced to modes, which depend on the tip body."""
+        """Return whether the shapes are modes of the elements, which depend on the tip body."""
         return isinstance(choice, choices.Elements) and choice.reduce is not None
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
@@ -333,7 +335,7 @@ class ElementShapes(Discretisation):
 
 
 def _springs(span: Span, motion: BeamDirection, count: int) -> Shapes:
-    """Return the shapes of unit spring deflections in one direction, one shape per spring."""
+    """Return the shapes of lumped springs in one direction, each for a unit spring deflection."""
     segments = np.linspace(0.0, span.length, count + 1)
     centres = (segments[:-1] + segments[1:]) / 2
     edges = np.concatenate(([0.0], centres, [span.length]))
@@ -347,7 +349,10 @@ def _springs(span: Span, motion: BeamDirection, count: int) -> Shapes:
 
 
 def _compliance(span: Span, motion: BeamDirection, segments: Array) -> Array:
-    """Return the compliance ``int dx/E`` of each segment, stiffness E linear between stations."""
+    """Return the compliance ``int dx/E`` of each segment of a span.
+
+    The stiffness E is linear between the stations of the section.
+    """
     edges = union(segments, span.edges)
     width = np.diff(edges)
     left = span.at(motion.stiffness, edges[:-1])
@@ -362,10 +367,10 @@ def _compliance(span: Span, motion: BeamDirection, segments: Array) -> Array:
 class LumpedShapes(Discretisation):
     """Rigid straight pieces connected by springs at the centres of equal segments.
 
-    Coordinates are the deflections of the springs: in bending the angle between the two pieces
-    [rad] (a jump of the slope dy/dx, dz/dx), in torsion the jump of the twist [rad], in stretch the
-    jump of the displacement [m].  A spring has the compliance of its segment: ``1/k = int dx/EI``.
-    Only the springs deform, so the curves' second derivatives are zero.
+    Amplitudes are the deflections of the springs: in bending the angle between the two pieces [rad]
+    (a jump of the slope dy/dx, dz/dx), in torsion the jump of the twist [rad], in stretch the jump
+    of the displacement [m]. A spring has the compliance of its segment: ``1/k = int dx/EI``. Only
+    the springs deform, so the curves' second derivatives are zero.
     """
 
     name = "lumped"
@@ -383,10 +388,11 @@ class LumpedShapes(Discretisation):
 class PolynomialShapes(Discretisation):
     """Polynomials up to a given degree, clamped at the root, combined into modes.
 
-    The n shapes are combinations of x^2 to x^(n + 1) for beams and of x to x^n for rods. They
+    The n shapes are combinations of x^2 to x^(n + 1) for beams and of x to x^n for rods. The shapes
     approximate the modes with a free tip; ``y1`` has the lowest frequency. Polynomials converge
     fast for a uniform or smoothly tapered span whose deflection differs from its modes because of
-    rotation or loads. They converge slowly at a step of the section, where the curvature jumps.
+    rotation or loads. Polynomials converge slowly at a step of the section, where the curvature
+    jumps.
     """
 
     name = "polynomials"
@@ -413,7 +419,7 @@ def add_static(
     counts: Counts,
     remaining_shapes: Callable[[BeamDirection, int], SpanCurves],
 ) -> Shapes:
-    """Return modes with static shapes of tip loads added, orthogonal to the modes in strain energy.
+    """Return modes and static shapes of tip loads, orthogonal to the modes in strain energy.
 
     Parameters
     ----------
@@ -421,7 +427,7 @@ def add_static(
         Modes, each in a single direction.
     span, counts
         The span, and the number of modes in each direction.
-    rest
+    remaining_shapes
         Function of a direction and its number of modes. It returns the static shapes with their
         projection on the modes subtracted, as curves whose stiffness matrix is the identity.
 

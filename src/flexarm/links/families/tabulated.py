@@ -75,7 +75,7 @@ def write_modal_data(
 
 
 def _written_masses(span: Span, x: Array) -> dict[str, object]:
-    """Return mass and rotary inertia at stations x [m], as keys of a file of modal data.
+    """Return mass and rotary inertia at stations x [m], by key of a file of modal data.
 
     If the section is not linear between the stations, masses are lumped at the stations by linear
     hat functions, which preserves total mass and centre of mass.
@@ -95,14 +95,14 @@ def _written_masses(span: Span, x: Array) -> dict[str, object]:
 
 
 class TabulatedShapes(Discretisation):
-    """Shapes given at stations in a file, interpolated by piecewise cubics."""
+    """Shapes from a file with their values at stations, interpolated by piecewise cubics."""
 
     name = "table"
     summary = "shapes, M, K and D from measurement or another program"
     citation = "Graves 1989"
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
-        """Read the shapes of a span from the file; end inertia and counts have no effect."""
+        """Return the shapes of the file; end inertia and counts have no effect."""
         if not isinstance(choice, Tabulated):
             raise ShapeError(
                 f"shapes: must be of kind 'table' with a file, got kind '{choice.kind}'"

@@ -1,1 +1,1 @@
-"""Links of variable exposed length, which slide out of their hub."""
+"""Links that slide out of their hub, so that their exposed length varies."""

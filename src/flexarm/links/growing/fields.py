@@ -1,12 +1,12 @@
 """Displacement fields of a sliding link as functions of xi = x/l, with l the exposed length.
 
 A material section moves out with the beam, so that its xi changes by ``d xi/dt = (1 - xi) l'/l``.
-This is the time derivative of Theodore & Ghosal 1995, equations 19 to 21, at a fixed material
+This rate is the time derivative of Theodore & Ghosal 1995, equations 19 to 21, at a fixed material
 point; primes of l and of the amplitudes d are time derivatives. Displacement, velocity per
 coordinate rate and acceleration are therefore linear combinations of the functions ``P, (1 - xi)
 P', (1 - xi)^2 P''`` of the parent curves P. If the factor of a parent curve is proportional to the
 length, the second function is ``(1 - xi) P' + P``, since these two terms have the same coefficient.
-Integrals over the exposed part are constant matrices between the coefficients.
+Mass integrals of products of two such fields are constant matrices between their coefficients.
 
 Geometrically exact links have collocation nodes at fixed xi. Sections rotate by the angles ``sum_k
 chi_k'(xi) e_k`` with the parent curves chi and ``e = a(l) d/l``. With the axis tangents P_g at the
@@ -19,9 +19,10 @@ and, at constant l', the acceleration
 
     ``sum_g I_g (l P_g)'' + 2 l' (1 - xi) sum_g l_g P_g' + (l'^2/l) (1 - xi)^2 sum_g dl_g/dxi P_g``.
 
-Interpolated tangents may jump between panels; integrating the last term by parts includes the
-momentum that sections gain as they pass a jump.  Properties of a linearly tapered section are ``c_0
-+ c_1 (1 - xi) l``; their integrals are sums of integrals with the weights ``(1 - xi)^k``.
+Interpolated tangents may jump between panels. Integrating the last term of this acceleration by
+parts includes the momentum that sections gain as they pass a jump. Properties of a linearly tapered
+section are ``c_0 + c_1 (1 - xi) l``; their integrals are sums of integrals with the weights ``(1 -
+xi)^k``.
 """
 
 from collections.abc import Callable, Mapping
@@ -44,7 +45,7 @@ from flexarm.spatial import Array, Expr, constant, settled
 
 @dataclass(frozen=True)
 class ParentFactors:
-    """Length-dependent factors A of a sliding link's curves, times amplitudes d and rates."""
+    """Factors A(l) of the curves of a link of length l, times amplitudes d and their rates."""
 
     matrix: Expr
     value: Expr  # A d
@@ -55,7 +56,7 @@ class ParentFactors:
 
 
 class SlidingMotion:
-    """Motion of a sliding link's material points as a function of the link's own coordinates.
+    """Motion of a sliding link's material points as a function of the link coordinates.
 
     Parameters
     ----------
@@ -74,7 +75,7 @@ class SlidingMotion:
         self._divided = {d: self._over_length(f) for d, f in plain.items()}
 
     def displacement(self) -> MovingField:
-        """Return the displacement field of the exposed part, measured from the hub's mouth."""
+        """Return the positions of the exposed part, measured from the hub's mouth, as a field."""
         x, y, z = (self._direction(self._plain[d]) for d in AXES)
         columns = [Field(*c) for c in zip(x[1], y[1], z[1], strict=True)]
         new = type(self.length)
@@ -88,7 +89,10 @@ class SlidingMotion:
         return MovingField(value, tuple(columns), bias)
 
     def amounts(self) -> Amounts:
-        """Return the amplitudes of the parent curves in the section angles (slopes and twist)."""
+        """Return the variables on which section angles depend linearly, and their rates.
+
+        The variables are the amplitudes of the curves over xi, divided by the exposed length.
+        """
         parts = [self._plain[d] if d == "twist" else self._divided[d] for d in DIRECTIONS]
         slope = ca.vertcat(*[f.slope for f in parts])
         columns = ca.horzcat(slope, ca.vertcat(*[f.matrix for f in parts]))
@@ -97,7 +101,7 @@ class SlidingMotion:
         return Amounts(value, rate, bias, columns.shape[1], columns, self.length, self.out)
 
     def rotation(self) -> MovingField:
-        """Return the field of first-order section angles: twist, -dz/dx, dy/dx."""
+        """Return the first-order section angles, twist, -dz/dx and dy/dx, as a field."""
         x = self._direction(self._plain["twist"])
         y = self._direction(self._divided["z"])
         z = self._direction(self._divided["y"])
@@ -105,22 +109,22 @@ class SlidingMotion:
         return MovingField(Field(x[0], -y[0], z[0]), tuple(columns), Field(x[2], -y[2], z[2]))
 
     def angles(self, xi: float) -> tuple[Expr, Expr, Expr]:
-        """Return angles (3,), columns per rate (3, k) and bias (3,) of the section at xi.
+        """Return the angles (3,) of the section at xi, with their Jacobian (3, k) and bias (3,).
 
-        The angles are of first order; the bias is their second time derivative at zero
-        accelerations.
+        The angles are of first order. The bias is their second time derivative at zero
+        accelerations of the link coordinates.
         """
         return evaluate(self.rotation(), self.rotation_functions(np.array([xi])))
 
     def displacement_functions(self, xi: Array) -> Functions:
-        """Evaluate the basis functions of the displacement field at xi."""
+        """Evaluate the basis functions of the `displacement` field at xi."""
         x = [np.ones_like(xi)[None], xi[None], _moved_rows(self.shapes, "x", xi)]
         functions: dict[Axis, Array] = {"x": np.concatenate(x)}
         functions["y"], functions["z"] = (_moved_rows(self.shapes, d, xi) for d in ("y", "z"))
         return functions
 
     def rotation_functions(self, xi: Array) -> Functions:
-        """Evaluate the basis functions of the section-angle field at xi."""
+        """Evaluate the basis functions of the `rotation` field at xi."""
         return {
             "x": _moved_rows(self.shapes, "twist", xi),
             "y": _rows(self.shapes, "z", 1, xi),
@@ -128,11 +132,11 @@ class SlidingMotion:
         }
 
     def displacement_basis(self, k: int) -> Basis:
-        """Integrate the functions of the displacement field with the weight ``(1 - xi)^k``."""
+        """Integrate the functions of the `displacement` field with the weight ``(1 - xi)^k``."""
         return integrated(self.shapes.edges, self.displacement_functions, k, {"x": 2})
 
     def rotation_basis(self, k: int) -> Basis:
-        """Integrate the functions of the section-angle field with the weight ``(1 - xi)^k``."""
+        """Integrate the functions of the `rotation` field with the weight ``(1 - xi)^k``."""
         return integrated(self.shapes.edges, self.rotation_functions, k, {})
 
     def _factors(self, direction: Direction) -> ParentFactors:
@@ -145,7 +149,7 @@ class SlidingMotion:
         return ParentFactors(a, a @ self.d, a1 @ self.d, a @ self.d_rate, bend, scales)
 
     def _over_length(self, f: ParentFactors) -> ParentFactors:
-        """Return factors divided by the exposed length: slopes are with respect to x, not xi."""
+        """Return the factors divided by the exposed length, for slopes by x instead of xi."""
         l, out = self.length, self.out
         value = f.value / l
         slope = f.slope / l - value / l
@@ -154,10 +158,10 @@ class SlidingMotion:
         return ParentFactors(f.matrix / l, value, slope, rate, bend, 0 * f.scales)
 
     def _direction(self, f: ParentFactors) -> tuple[Expr, list[Expr], Expr]:
-        """Return value, columns and bias as coefficients of ``P, (1 - xi) P', (1 - xi)^2 P''``.
+        """Return position, Jacobian and acceleration bias in one direction, as coefficients.
 
-        For factors proportional to the length, ``A = A' l``, the second function is
-        ``(1 - xi) P' + P``.
+        The basis functions are ``P, (1 - xi) P', (1 - xi)^2 P''`` with the curves P. For factors
+        proportional to the length, ``A = A' l``, the second function is ``(1 - xi) P' + P``.
         """
         none = type(f.value)(f.value.shape[0], 1)
         turn = self.out / self.length
@@ -175,8 +179,8 @@ class SlidingMotion:
 def exposed_stiffness(shapes: SlidingShapes, length: Expr) -> list[tuple[Expr, Array]]:
     """Return stiffness matrices (K, K) of slopes and twists, one per section of `Span.tapers`.
 
-    Each matrix comes with the powers of the exposed length to which its rows are proportional,
-    (K,). Stiffness does not couple different directions.
+    Each matrix is paired with exponents e, (K,): its row i is proportional to the power e_i of the
+    exposed length. Entries between different directions are 0.
     """
     sizes = [np.full(len(shapes.parents[d]), 1.0 if d == "x" else -1.0) for d in DIRECTIONS]
     powers, matrices = np.concatenate(sizes), list[tuple[Expr, Array]]()
@@ -195,12 +199,15 @@ def parent_amplitudes(shapes: SlidingShapes, length: Array, d: Array) -> Array:
 
 
 def length_factor(shapes: SlidingShapes, direction: Direction, length: Expr) -> Expr:
-    """Evaluate the factors a(l) of the parent curves in a direction at a length [m], (K, m)."""
+    """Evaluate the factors a(l) of the curves of a direction at a length l [m], (K, m)."""
     return chebyshev_series(shapes.factors[direction], shapes.range, length)
 
 
 def chebyshev_series(series: Array, range_: tuple[float, float], length: Expr) -> Expr:
-    """Evaluate at a length [m] a Chebyshev series of matrices (R, a, b) over a length range."""
+    """Evaluate a Chebyshev series with matrix coefficients (R, a, b) at a length [m], (a, b).
+
+    The series is over the interval ``range_`` of lengths [m].
+    """
     low, high = range_
     if len(series) == 1:
         return constant(series[0]) * type(length)(1)
@@ -217,7 +224,7 @@ def chebyshev_series(series: Array, range_: tuple[float, float], length: Expr) -
 
 
 def _line(series: Array, range_: tuple[float, float]) -> tuple[Array, Array]:
-    """Return start and slope of a two-term Chebyshev series (2, a, b), ``start + slope l``.
+    """Return start and slope of a two-term Chebyshev series (2, a, b): ``start + slope l``.
 
     A start at rounding level is set to 0, so that the series is proportional to the length.
     """
@@ -239,7 +246,7 @@ def _scales(shapes: SlidingShapes, direction: Direction) -> Array:
 
 
 def _moved_rows(shapes: SlidingShapes, direction: Direction, xi: Array) -> Array:
-    """Evaluate the basis functions of a displacement or twist at g values of xi, shape (3 K, g)."""
+    """Evaluate the basis functions of a displacement or twist at g values of xi, (3 K, g)."""
     rows = _rows(shapes, direction, 0, xi)
     count = len(rows) // 3
     rows[count : 2 * count] += _scales(shapes, direction)[:, None] * rows[:count]
@@ -257,11 +264,11 @@ def integrated(
 ) -> Basis:
     """Return integrals over xi of curves P, ``(1 - xi) P'`` and ``(1 - xi)^2 P''``, per axis.
 
-    The weight is ``(1 - xi)^power``. The curves P are smooth between ``edges``; ``before`` is the
-    number of other functions that precede P on each axis.
+    The integrand has the weight ``(1 - xi)^power``. The curves P are smooth between ``edges``;
+    ``before`` is the number of other functions that precede P on each axis.
 
-    At edges the functions with P' jump, so that those with P'' have a pulse. The pulse times the
-    mean of a jumping function is the momentum that sections gain as they pass the edge.
+    At edges the functions with P' jump, so that the functions with P'' have a pulse. The pulse
+    times the mean of a jumping function is the momentum that sections gain as they pass the edge.
     """
     places, weights = Span(1.0, edges[[0, -1]], {}).quadrature(SERIES_POINTS, edges)
     weights = weights * (1 - places) ** power
@@ -303,7 +310,8 @@ class GrowingNodes(Collocation):
     def of(cls, shapes: SlidingShapes, excess: int, power: int = 0) -> "GrowingNodes":
         """Select nodes: ``excess`` more than shapes, and at least one more than parent curves.
 
-        The data for ``power`` come first, then the data for higher powers.
+        The returned data belong to the exponent ``power``; their attribute ``further`` contains the
+        data of higher exponents.
         """
         further = max(
             len(curves) - int(np.any(shapes.factors[direction], axis=(0, 1)).sum())
@@ -330,7 +338,7 @@ class GrowingNodes(Collocation):
 
     @property
     def powers(self) -> "tuple[GrowingNodes, ...]":
-        """Copies of the nodes, one per section of `Span.tapers`."""
+        """Collocation data per section of `Span.tapers`: these and those of higher powers."""
         return (self, *self.further)
 
     def functions(self, xi: Array) -> Functions:

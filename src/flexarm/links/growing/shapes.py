@@ -1,9 +1,9 @@
 """Shape functions of a link that slides out of its hub, of position and exposed length.
 
-A shape is ``phi_j(x; l) = sum_k chi_k(x/l) a_kj(l)``: a few parent curves chi and factors a, which
-are Chebyshev series of the exposed length l.  If the length does not change the shapes, or only
-scales them, the shapes are their own parent curves, so that a is diagonal and the equations are
-short. Otherwise, a singular value decomposition yields the parent curves.
+A shape is ``phi_j(x; l) = sum_k chi_k(x/l) a_kj(l)``, with a few parent curves chi and factors a,
+which are Chebyshev series of the exposed length l. If the length does not change the shapes, or
+only scales them, the shapes are their own parent curves, so that the matrix a is diagonal and the
+equations are short. Otherwise, a singular value decomposition yields the parent curves.
 """
 
 from collections.abc import Callable
@@ -37,31 +37,36 @@ class SlidingShapes:
     factors: dict[Direction, Array]
 
     def per_length(self, name: str) -> list[float]:
-        """Return coefficients c_k of a property ``sum c_k s^k``, s [m] from the tip."""
+        """Return coefficients c_k of a section property ``sum c_k s^k``, at s [m] from the tip."""
         return [float(taper.table[name][0]) for taper in self.span.tapers]
 
     def masses(self, length: Expr) -> list[tuple[int, Expr]]:
-        """Return pairs (k, m_k) for which the mass per xi is the sum of ``m_k (1 - xi)^k`` [kg]."""
+        """Return pairs (k, m_k): the mass per unit of xi is the sum of ``m_k (1 - xi)^k`` [kg]."""
         every = enumerate(self.per_length("mass_per_length"))
         return [(k, mass * length ** (k + 1)) for k, mass in every if mass]
 
     def inside(self, name: str, length: Scalar) -> list[Scalar]:
         """Return coefficients d_n of a section property ``sum d_n z^n`` of the part in the hub.
 
-        z is the distance from the hub's mouth divided by the length of the part in the hub, 0 to 1.
+        The position z is the distance from the hub's mouth divided by the length of the part in the
+        hub.
         """
         tip, *rises = self.per_length(name)
         mouth = sum((rise * length**k for k, rise in enumerate(rises, 1)), tip * length**0)
         return [mouth, *(rise * (self.span.length - length) for rise in rises)]
 
     def hidden(self, name: str, length: Scalar, order: int = 0) -> Scalar:
-        """Integrate a property of the part in the hub, times ``z^order``, over z = 0 to 1."""
+        """Integrate a section property of the part in the hub, times ``z^order``, from z = 0 to 1.
+
+        The position z is the distance from the hub's mouth divided by the length of the part in the
+        hub.
+        """
         first, *rest = self.inside(name, length)
         later = (each / (1 + order + n) for n, each in enumerate(rest, 1))
         return sum(later, first / (1 + order))
 
     def values(self, direction: Direction, xi: Array, nu: int = 0) -> Array:
-        """Evaluate a direction's curves over xi, or their nu-th derivatives, (K, len(xi))."""
+        """Evaluate a direction's K curves over xi, or their nu-th derivatives, (K, len(xi))."""
         return self._curves(direction, 1.0)(xi, nu).T
 
     def parent_shapes(self) -> Shapes:
@@ -146,7 +151,10 @@ def follow_length(
 def fixed_shapes(
     shapes: Shapes, length: float, span: Span, range_: tuple[float, float]
 ) -> SlidingShapes:
-    """Build sliding shapes from the shapes at one exposed length [m], stretched over xi."""
+    """Build the shapes of a sliding link whose length only stretches given shapes along x.
+
+    The given shapes belong to one exposed ``length`` [m].
+    """
     edges = _panel_edges(shapes)
     places = _fit_places(shapes, 0.0, 2 * length, 0.0, edges)
     parents, factors = {}, {}
@@ -159,7 +167,7 @@ def fixed_shapes(
 
 
 def _same(curves: Array, others: Array) -> bool:
-    """Return whether the curves of two directions differ only by rounding."""
+    """Return whether two sets of curves differ only by rounding."""
     apart = np.abs(curves - others).max(initial=0.0)
     return bool(apart <= ROUNDING * np.abs(curves).max(initial=0.0))
 
@@ -167,7 +175,8 @@ def _same(curves: Array, others: Array) -> bool:
 def _align_signs(samples: list[dict[Direction, Array]]) -> None:
     """Change signs of sampled shapes in place to make each shape continuous over the length.
 
-    Scaling to unit tip displacement flips the sign at lengths where the tip displacement is 0.
+    Scaling to unit tip displacement flips the sign of a shape at lengths where its tip displacement
+    is 0.
     """
     for before, here in pairwise(samples):
         for direction in DIRECTIONS:
@@ -234,7 +243,10 @@ def _mixed(values: Array, node: Array, range_: tuple[float, float]) -> tuple[Arr
 
 
 def _trimmed(fit: Array, range_: tuple[float, float]) -> Array:
-    """Return a Chebyshev series without its negligible tail; raise ShapeError if it has none."""
+    """Return a Chebyshev series without its negligible tail.
+
+    A ShapeError is raised if the series has no negligible tail.
+    """
     size = np.abs(fit).max(initial=0.0)
     tail = [float(np.abs(term).max(initial=0.0)) for term in fit]
     needed = 1 + max((r for r in range(len(tail)) if tail[r] > ROUNDING * size), default=0)
@@ -250,7 +262,7 @@ def _trimmed(fit: Array, range_: tuple[float, float]) -> Array:
 def _fit_places(
     shapes: Shapes, low: float, high: float, node: float, edges: Array
 ) -> dict[Direction, Array]:
-    """Fit the shapes at one Chebyshev node of the length by Legendre series between edges in xi.
+    """Fit the shapes at one exposed length by Legendre series between edges in xi.
 
     The coefficients have the shape (panels, degree + 1, m) per direction.
     """

@@ -1,1 +1,1 @@
-"""Bodies with modal data from other programs or tests, with nodes in space or on a line."""
+"""Bodies whose modal data come from other programs or tests, in space or along a line."""

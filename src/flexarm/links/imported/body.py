@@ -1,16 +1,16 @@
 """A flexible body with modes: mass moments, interface motions, stiffness and damping.
 
-With N nodes at positions ``X_a``, shapes ``phi_j(a)`` and the mass matrix m of the mesh,
-``W = [1, X, phi_1 .. phi_m]`` and the Gram matrix ``G = W^T m W`` contain all mass moments of a
-body with positions ``X + sum q_j phi_j``. This holds for any geometry and mass distribution
-(Shabana 2020, chapter 5).
+A mesh has N nodes at positions ``X_a``, shapes ``phi_j(a)`` and the mass matrix m. With ``W = [1,
+X, phi_1 .. phi_m]``, the Gram matrix ``G = W^T m W`` contains all mass moments of a body with
+positions ``X + sum q_j phi_j``, whatever its geometry and mass distribution (Shabana 2020, chapter
+5).
 
-Under load, points move by ``Phi q + 1/2 q^T X q``.  The work of a load f on the second term is a
-stiffness ``K_f = -int f X`` of the amplitudes: the sum of K_sigma, due to the stress caused by the
-load, and K_u, due to the displacement caused by the load.  The 18 stiffness matrices per unit
-inertia force and tip load determine the first mass moments of X and its values at the tip. To
-second order in the amplitudes, the equations depend on X only through these (Wallrapp &
-Schwertassek 1991).
+Under load, points move by ``Phi q + 1/2 q^T X q`` with second-order displacements X. The work of a
+load f on the second term is a stiffness ``K_f = -int f X`` of the amplitudes: the sum of K_sigma,
+due to the stress caused by the load, and K_u, due to the displacement caused by the load. The 18
+stiffness matrices per unit inertia force and tip load determine the first mass moments of X and the
+values of X at the tip. To second order in the amplitudes, the equations depend on X only through
+these moments and values (Wallrapp & Schwertassek 1991).
 """
 
 from dataclasses import dataclass, field, replace
@@ -37,7 +37,10 @@ from flexarm.spatial import IDENTITY, Array, Expr, Pose, constant
 
 @dataclass(frozen=True, eq=False)
 class SecondOrder:
-    """Mass moments and tip values of second-order displacements X, m amplitudes, in hub axes."""
+    """Mass moments and tip values of a body's second-order displacements X, in hub axes.
+
+    X has one vector per pair of the body's m amplitudes.
+    """
 
     first: Array  # ``int X dm``, (3, m, m)
     second: Array  # ``int X_a r_b dm`` at ``[a, b]``, (3, 3, m, m)
@@ -51,7 +54,7 @@ class SecondOrder:
         )
 
     def cleaned(self, threshold: float) -> "SecondOrder":
-        """Return a copy with entries up to ``threshold`` times their array's largest set to 0."""
+        """Return a copy in which small entries, relative to the largest of their array, are 0."""
         arrays = vars(self).values()
         return SecondOrder(
             *(np.where(np.abs(x) <= threshold * np.abs(x).max(), 0.0, x) for x in arrays)
@@ -75,8 +78,8 @@ def of_unit_loads(loads: Array, hub: Array) -> SecondOrder:
     ----------
     loads
         Stiffness matrices in the axes of the data, one per unit load: acceleration and angular
-        acceleration of the hub, products ``xx, yy, zz, yz, zx, xy`` of its angular velocities, and
-        force and moment on the tip.
+        acceleration of the hub (6), products ``xx, yy, zz, yz, zx, xy`` of its angular velocities
+        (6), and force and moment on the tip (6).
     hub
         Axes of the hub as columns, (3, 3).
     """
@@ -97,9 +100,9 @@ def of_unit_loads(loads: Array, hub: Array) -> SecondOrder:
 
 
 def examine_loads(data: ModalData, findings: Findings, *, held: bool) -> SecondOrder | None:
-    """Check K_sigma and K_u; return second-order displacements, or None without K_sigma.
+    """Check the stiffness matrices K_sigma and K_u; return second-order displacements.
 
-    Errors are added to the findings.
+    The result is None if the data contain no K_sigma. Errors are added to the findings.
     """
     if data.k_sigma is None:
         if data.k_u is not None:
@@ -127,7 +130,7 @@ def examine_loads(data: ModalData, findings: Findings, *, held: bool) -> SecondO
 def check_second_order(
     findings: Findings, x: SecondOrder, i: Integrals, tip: Pose, *, complete: bool
 ) -> None:
-    """Report how spin changes the first frequency; add errors for implausible values.
+    """Report how rotation changes the first frequency; add errors for implausible values.
 
     Parameters
     ----------
@@ -159,7 +162,7 @@ def check_second_order(
 
 
 def _slope(x: SecondOrder, i: Integrals, axis: int) -> float:
-    """Return the first mode's change of squared frequency per squared spin about an axis."""
+    """Return the change of the first mode's squared frequency per squared spin about an axis."""
     a, b = (axis + 1) % 3, (axis + 2) % 3
     shape = undamped(i.modal_mass, i.stiffness)[1][:, 0]
     softening = i.shape_shape[:, :, a, a] + i.shape_shape[:, :, b, b]
@@ -168,7 +171,7 @@ def _slope(x: SecondOrder, i: Integrals, axis: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """P points of a flexible body for display, with lines and triangles between them."""
+    """Displayed points of a flexible body, with lines and triangles between them."""
 
     places: Array  # undeformed positions [m], (P, 3)
     moved: Array  # displacement per amplitude, (P, 3, m)
@@ -180,7 +183,10 @@ class Drawn:
     )
 
     def line(self, fractions: Array) -> tuple[Array, Array]:
-        """Interpolate the drawn axis at S fractions from hub to tip: (S, 3), shapes (S, 3, m)."""
+        """Interpolate positions (S, 3) and shapes (S, 3, m) of the displayed axis at S fractions.
+
+        Fractions are 0 at the hub and 1 at the tip.
+        """
         positions = np.linspace(0.0, 1.0, self.axis)
         weights = np.stack(
             [np.interp(fractions, positions, row) for row in np.eye(self.axis)], axis=1
@@ -191,7 +197,7 @@ class Drawn:
 
 @dataclass(frozen=True, eq=False)
 class ReducedBody(BodyData):
-    """A flexible body in SI units and in hub axes, with shapes that do not move the hub."""
+    """Flexible body reduced to modal amplitudes, in SI units and hub axes; the hub is fixed."""
 
     name: str
     names: tuple[str, ...]  # names of the m amplitudes
@@ -215,7 +221,7 @@ class ReducedBody(BodyData):
 
     @property
     def stiffens(self) -> bool:
-        """Return whether loads stiffen the body, through second-order displacements."""
+        """Whether loads stiffen the body, through second-order displacements."""
         return self.second_order is not None
 
     @property
@@ -228,7 +234,7 @@ class ReducedBody(BodyData):
         return StraightBody(self.integrals, self.tip.position, self.tip_angle, self.tip_shape)
 
     def damping_at(self, own: Expr) -> Expr | None:
-        """Return the damping matrix of the amplitudes, (m, m), or None."""
+        """Return the damping matrix of the amplitudes, (m, m); None without damping."""
         damping = self.damping
         return None if damping is None or not np.any(damping) else constant(damping)
 
@@ -244,7 +250,7 @@ class ReducedBody(BodyData):
     def changed(self, transform: Array, names: tuple[str, ...] | None = None) -> "ReducedBody":
         """Return the body for new amplitudes d_new, ``d = transform d_new`` with transform (m, k).
 
-        Names are unchanged unless given.
+        The names of the amplitudes are unchanged unless new ``names`` are given.
         """
         integrals_before = self.integrals
         squares = ("rotary_modal", "modal_mass", "stiffness")
@@ -281,14 +287,15 @@ class ReducedBody(BodyData):
 
 
 def rigid_mass(i: Integrals) -> Array:
-    """Return the mass matrix of hub rotations, hub translations and shapes, (6 + m, 6 + m)."""
+    """Return the mass matrix of hub rotations, hub translations and amplitudes, (6 + m, 6 + m)."""
     return np.block([[i.inertia.matrix, i.momentum], [i.momentum.T, i.modal_mass]])
 
 
 def orthogonal(body: ReducedBody) -> ReducedBody:
-    """Return a body with exactly orthogonal modes, if its modes are nearly orthogonal.
+    """Return a body with exactly orthogonal modes if its modes are nearly orthogonal.
 
-    Equations with exactly orthogonal modes are cheaper to solve. Other modes are unchanged.
+    Other bodies are returned unchanged. Equations with exactly orthogonal modes are cheaper to
+    solve.
     """
     mass = body.integrals.modal_mass
     size = np.sqrt(np.diag(mass))
@@ -312,8 +319,8 @@ def orthogonal(body: ReducedBody) -> ReducedBody:
 def cleaned(body: ReducedBody) -> ReducedBody:
     """Return a body in which mass moments at rounding level are set to 0.
 
-    Symbolic equations then omit these terms.  Each axis has its own rounding level, so that a
-    slender body retains the inertia about its long axis.
+    Symbolic equations omit terms whose mass moment is 0. Each axis has its own rounding level, so
+    that a slender body retains the inertia about its long axis.
     """
     i = body.integrals
     size = np.sqrt(np.diag(i.modal_mass))
@@ -359,10 +366,12 @@ SOLID_CORNERS = {4: _TETRA, 10: _TETRA, 8: _BRICK, 20: _BRICK}
 def drawn_points(
     positions: Array, shapes: Array, lines: Integers, faces: Integers, tip: Pose, tips: Array
 ) -> Drawn:
-    """Select the points of a mesh (N, 3) to draw, with shapes (m, N, 3) and tip motions (m, 6).
+    """Select the points of a mesh to display, with their displacements per amplitude.
 
-    If the mesh has surface faces, and not too many, the surface is displayed. Otherwise a selection
-    of nodes is displayed, with the given lines between them or the triangles of their convex hull.
+    The mesh has positions (N, 3) and shapes (m, N, 3); ``tips`` (m, 6) are motions of the tip
+    frame. If the mesh has surface faces, and not too many, the surface is displayed. Otherwise a
+    selection of nodes is displayed, with the given lines between them or the triangles of their
+    convex hull.
     """
     axis, axis_shapes = _axis(positions, shapes, tip, tips)
     nodes = np.unique(faces)
@@ -398,7 +407,7 @@ def outer_faces(elements: Integers) -> Integers:
 
 
 def _hull_triangles(positions: Array) -> Integers:
-    """Return the triangles of the convex hull of points (n, 3), none if coplanar or too few."""
+    """Return the triangles of the convex hull of points (n, 3); none if coplanar or too few."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:
@@ -408,7 +417,7 @@ def _hull_triangles(positions: Array) -> Integers:
 
 
 def straight_axis(tip: Pose, tips: Array) -> Drawn:
-    """Return the displayed axis of a body without nodes, a cubic curve from hub to tip."""
+    """Return the displayed axis of a body without nodes: a cubic curve from hub to tip."""
     s = np.linspace(0.0, 1.0, AXIS_POINTS)[:, None]
     length = float(np.linalg.norm(tip.position))
     direction = tip.position / length

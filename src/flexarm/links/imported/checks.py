@@ -1,4 +1,4 @@
-"""Consistency checks of modal data of bodies with nodes in space or along a line."""
+"""Consistency checks of modal data from files, for bodies in space and along a line."""
 
 import math
 from dataclasses import replace
@@ -42,9 +42,9 @@ PLANES = (("theta_z must be y'", 1, 2, 1.0), ("theta_y must be -z'", 2, 1, -1.0)
 
 
 def least_eigenvalue(matrix: Array) -> float:
-    """Return the smallest eigenvalue of a symmetric matrix scaled to a unit diagonal.
+    """Return the smallest eigenvalue of a symmetric matrix that is scaled to a unit diagonal.
 
-    Zero rows are omitted.
+    Zero rows of the matrix are omitted.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def least_eigenvalue(matrix: Array) -> float:
 def check_matrix(findings: Findings, name: str, matrix: Array, *, definite: bool) -> Array:
     """Return a matrix made exactly symmetric; add an error if it is asymmetric or indefinite.
 
-    ``definite`` requires a positive definite matrix, otherwise a positive semidefinite one.
+    With ``definite`` the matrix must be positive definite, otherwise positive semidefinite.
     """
     size = np.sqrt(np.abs(np.diag(matrix)))
     scale = np.maximum(np.outer(size, size), np.maximum(np.abs(matrix), np.abs(matrix.T)))
@@ -92,7 +92,7 @@ def check_matrix(findings: Findings, name: str, matrix: Array, *, definite: bool
 
 
 def check_matrices(findings: Findings, data: ModalData) -> ModalData:
-    """Check M, K, D, frequencies and damping ratios; return the data with symmetric matrices."""
+    """Check M, K, D, frequencies and damping ratios of a body; return symmetric matrices."""
     M, K, D = (
         None if matrix is None else check_matrix(findings, key, matrix, definite=key == "M")
         for key, matrix in (("M", data.mass), ("K", data.stiffness), ("D", data.damping))
@@ -127,7 +127,7 @@ def state_conventions(findings: Findings, data: ModalData) -> None:
 
 
 def check_units(findings: Findings, units: Units, mass: float) -> None:
-    """Add a note if a mass [kg] is so small that a file in mm and kg likely means tonnes."""
+    """Add a note if a mass [kg] is so small that the file's unit is probably the tonne."""
     if units == (1e-3, 1.0, 1.0) and mass < DOUBTFUL_MASS:
         findings.note(
             ("mass",),
@@ -137,7 +137,7 @@ def check_units(findings: Findings, units: Units, mass: float) -> None:
 
 
 def check_length(findings: Findings, path: Path, length: float) -> None:
-    """Add a note for a body length [m] outside the plausible range of links."""
+    """Add a note if a body's length [m] is outside the usual range of robot links."""
     if not LENGTHS[0] <= length <= LENGTHS[1]:
         findings.note(path, f"the body is {length:.4g} m long. Are the units right?")
 
@@ -189,7 +189,7 @@ def check_line(findings: Findings, data: ModalData, length: float) -> Array | No
 
 
 def _fitting_unit(ratio: float, unit: float) -> str:
-    """Return a hint that names the unit of length that would make a length ratio 1, or ""."""
+    """Return a hint that names the unit of length that would correct a length ratio, or ""."""
     for unit_name in ("m", "mm", "cm", "in", "ft"):
         if abs(ratio * quantity(f"1 {unit_name}", "m") / unit - 1) < 1e-3:
             return f"; units.length: {unit_name} would fit"
@@ -199,8 +199,8 @@ def _fitting_unit(ratio: float, unit: float) -> str:
 def check_slopes(findings: Findings, x: Array, data: ModalData) -> None:
     """Check that shapes are nonzero and that rotations are the slopes of the displacements.
 
-    ``theta_z = y'`` and ``theta_y = -z'``: the displacement increments between stations are
-    compared with the integral of a cubic spline through the rotations.
+    Rotations must be ``theta_z = y'`` and ``theta_y = -z'``. The displacement increments between
+    stations are compared with the integral of a cubic spline through the rotations.
     """
     from scipy.interpolate import CubicSpline
 
@@ -249,7 +249,7 @@ def _slope_mistake(rise: Array, integral: Array, other: Array, name: str) -> str
 
 
 def check_size(findings: Findings, data: ModalData, tip: Pose) -> None:
-    """Check that interfaces are near the nodes and that the density is below that of any metal."""
+    """Check that hub and tip are near the nodes, and that the density is below that of metals."""
     low, high = data.nodes.min(axis=0), data.nodes.max(axis=0)
     size = float((high - low).max())
     findings.fact("nodes", f"{len(data.nodes)}, over {triple(high - low)} m")
@@ -285,7 +285,7 @@ def check_size(findings: Findings, data: ModalData, tip: Pose) -> None:
 
 
 def check_order(findings: Findings, places: Array, shapes: Array) -> None:
-    """Add a note if displacements of neighbouring nodes differ, as in data with shuffled nodes.
+    """Add a note if neighbouring nodes move very differently, as if nodes were shuffled.
 
     The displacement gradients between neighbours are compared with the median of all nodes, and
     with the largest displacement divided by the size of the body.
@@ -322,7 +322,7 @@ def check_order(findings: Findings, places: Array, shapes: Array) -> None:
 def check_totals(
     findings: Findings, sources: list[tuple[str, Path, Integrals]], stated: Stated, length: float
 ) -> None:
-    """Compare total mass, centre of mass and inertia from different sources.
+    """Compare total mass, centre of mass and inertia of a body from different sources.
 
     Parameters
     ----------
@@ -376,7 +376,7 @@ def check_totals(
 
 
 def modal_difference(i: Integrals, modal: Array) -> float:
-    """Return the largest relative difference between a modal mass matrix and the integrated one."""
+    """Return the largest relative difference between a modal mass matrix and integrated mass."""
     computed = np.einsum("ijaa->ij", i.shape_shape) + i.rotary_modal
     size = np.sqrt(np.maximum(np.diag(modal), 1e-300))
     return float(np.abs((computed - modal) / np.outer(size, size)).max(initial=0.0))
@@ -453,7 +453,7 @@ def check_hertz(
 
 
 def check_stiffness(findings: Findings, path: Path, given: Array, section: Array) -> None:
-    """Compare the given stiffness matrix with one computed from the link's section."""
+    """Compare the stiffness matrix of a file with one computed from the link's section."""
     has_stiffness = np.diag(section) > 0
     ratio = np.diag(given)[has_stiffness] / np.diag(section)[has_stiffness]
     if not ratio.size:
@@ -476,7 +476,7 @@ def check_frequencies(
     Returns
     -------
     frequencies
-        Angular frequencies with the root fixed [rad/s], (m,).
+        Angular frequencies of the body with fixed root [rad/s], (m,).
     """
     squares, vectors = undamped(modal, stiffness)
     omega: Array = np.sqrt(np.clip(squares, 0.0, None))

@@ -1,6 +1,6 @@
-"""Limits and thresholds of bodies from files and finite-element models, with unit and reason.
+"""Limits for bodies from files and finite-element models, each with its unit and reason.
 
-They are separate from ``links/constants.py`` because they apply to data of other programs.
+These limits are not in ``links/constants.py`` because they apply to data of other programs.
 """
 
 from flexarm.arm.constants import MOST_AMPLITUDES, MOST_FILE_BYTES

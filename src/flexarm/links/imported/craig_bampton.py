@@ -98,7 +98,10 @@ def reduce(
 
 
 def reduced_data(model: ModalData, modes: int) -> ModalData:
-    """Return the modal data, not yet checked, of a finite-element model reduced as by `reduce`."""
+    """Return the modal data of a finite-element model that is reduced as by `reduce`.
+
+    The returned data are not checked yet.
+    """
     positions = model.nodes
     if positions.ndim != 2 or positions.shape[1] != 3 or not np.all(np.isfinite(positions)):
         raise ModelError(
@@ -185,7 +188,7 @@ def _shapes(
 def _elimination_order(K: Sparse, positions: Array, rows: Integers) -> Integers:
     """Return node indices in nested-dissection order, so that factors of K have little fill-in.
 
-    The two halves of the mesh across its longest side come first, then the nodes in between.
+    The two halves of the mesh across its longest side come first, then the nodes between them.
     """
     from scipy.sparse import coo_array, csr_array
 
@@ -233,9 +236,9 @@ def _face(key: str, rows: Integers, positions: Array) -> Integers:
 
 
 def _full_matrix(key: str, matrix: Sparse, size: int) -> Sparse:
-    """Return a full symmetric sparse matrix, given in full or as its upper triangle.
+    """Return a symmetric sparse matrix in full, from a full matrix or an upper triangle.
 
-    Raise ModelError for a wrong shape, infinite entries or asymmetry.
+    A ModelError is raised for a wrong shape, infinite entries or asymmetry.
     """
     from scipy.sparse import csr_array, tril, triu
 

@@ -1,4 +1,4 @@
-"""Modal data of a body at its nodes, the common form of all formats, and the report on a file."""
+"""Modal data of a body, the common form of all file formats, and the report on a file."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -27,7 +27,7 @@ def triple(values: Iterable[float]) -> str:
 
 @dataclass
 class Findings:
-    """Facts, notes and errors on a file of modal data; with errors the file is refused."""
+    """Facts, notes and errors found in a file of modal data; a file with errors is refused."""
 
     file: str  # name of the file
     title: str = ""  # name of the body
@@ -44,18 +44,18 @@ class Findings:
         self.facts.append((label, text))
 
     def refuse(self, path: Path, message: str) -> None:
-        """Add an error about the value at `path`, for which the file is refused."""
+        """Add an error about the value at ``path`` of the file, so that the file is refused."""
         self.problems.append((self._file_path(path), message))
 
     def judge(self, difference: float, path: Path, message: str) -> None:
-        """Add an error or a note if a relative difference exceeds REFUSE_ABOVE or NOTE_ABOVE."""
+        """Add an error for a relative difference above REFUSE_ABOVE, or a note above NOTE_ABOVE."""
         if not difference <= REFUSE_ABOVE:
             self.refuse(path, message)
         elif difference > NOTE_ABOVE:
             self.note(path, message)
 
     def note(self, path: Path, message: str) -> None:
-        """Add a note about the value at `path`, or about the whole file if the path is empty."""
+        """Add a note about the value at ``path``, or about the whole file if the path is empty."""
         self.notes.append(f"{show_path(self._file_path(path))}: {message}" if path else message)
 
     @property
@@ -117,8 +117,8 @@ class ModalData:
 
     A superelement has neither nodes nor shapes: the rows of its matrices are motions of hub (6) and
     tip (6), then fixed-interface modes. A finite-element model before reduction has nodes but no
-    shapes: the rows of its matrices are displacements of the nodes. Optional data are None if the
-    file does not give them.
+    shapes: the rows of its matrices are displacements of the nodes. Optional attributes are None if
+    the file does not contain them.
     """
 
     name: str
@@ -188,7 +188,7 @@ class ModalData:
     def integrals(self) -> Integrals:
         """Compute the mass moments ``[1, X, phi_1 ..]^T m [1, X, phi_1 ..]`` and rotary inertia.
 
-        The modal mass is computed from nodes and shapes; the stiffness is set to 0.
+        The modal mass is computed from nodes and shapes; the stiffness in the result is 0.
         """
         shapes, count = self.shapes.transpose(1, 2, 0), len(self.nodes)
         angles = 0 * shapes if self.rotations is None else self.rotations.transpose(1, 2, 0)
@@ -233,7 +233,7 @@ def rigid_fit(positions: Array, origin: Array, displacements: Array) -> tuple[Ar
 
 
 def spans_a_frame(positions: Array) -> bool:
-    """Return whether points determine a rotation: at least three points that are not collinear."""
+    """Return whether points (n, 3) determine a rotation: three at least, not collinear."""
     if len(positions) < 3:
         return False
     sizes = np.linalg.svd(positions - positions.mean(axis=0), compute_uv=False)
@@ -241,6 +241,6 @@ def spans_a_frame(positions: Array) -> bool:
 
 
 def shifted(motions: Array, offset: Array) -> Array:
-    """Return the motions (m, 6) of a point at an offset from a frame with given motions (m, 6)."""
+    """Return the motions (m, 6) of a point at an offset from a frame with motions (m, 6)."""
     translations = motions[:, :3] - motions[:, 3:] @ skew_matrix(offset).T
     return np.hstack([translations, motions[:, 3:]])

@@ -1,4 +1,4 @@
-"""Checks and conversion of modal data: bodies in space, stations along a line, superelements."""
+"""Checks and conversion of modal data of bodies in space, along a line, or superelements."""
 
 from dataclasses import replace
 
@@ -63,7 +63,7 @@ from flexarm.spatial import IDENTITY, Array, Pose, axial_vectors
 
 
 def examine(data_of_file: ModalData, findings: Findings) -> ReducedBody | None:
-    """Check the modal data of a body, and return the body in its hub frame; None if refused."""
+    """Check the modal data of a body in space; return it in its hub frame, or None if refused."""
     if not _has_mass(data_of_file, findings):
         return None
     state_conventions(findings, data_of_file)
@@ -126,7 +126,10 @@ def _has_mass(data: ModalData, findings: Findings) -> bool:
 
 
 def _with_mass(findings: Findings, body: ReducedBody, mass: Array) -> ReducedBody:
-    """Return a body with the modal mass of its file, unless this mass contradicts the nodes."""
+    """Return a body with the modal mass matrix of its file.
+
+    If this mass matrix contradicts the masses of the nodes, the body is returned unchanged.
+    """
     if check_modal_mass(findings, mass, body.integrals, "the nodes") < -NEGLIGIBLE:
         findings.note(
             ("M",),
@@ -171,14 +174,14 @@ def hub_motion(data: ModalData, findings: Findings) -> tuple[Array, bool]:
 
 
 def without_hub(data: ModalData, hub: Array) -> ModalData:
-    """Return the data with rigid motions (m, 6) of the hub subtracted from the shapes."""
+    """Return modal data whose shapes do not contain the rigid motions (m, 6) of the hub."""
     rigid_motion = np.einsum("naj,mj->mna", rigid_columns(data.nodes), hub, optimize=True)
     rotations = None if data.rotations is None else data.rotations - hub[:, None, 3:]
     return replace(data, shapes=data.shapes - rigid_motion, rotations=rotations)
 
 
 def _judge_face(findings: Findings, key: str, worst: float) -> None:
-    """Add a note or an error if an interface face deforms too much to be treated as rigid."""
+    """Add a note or an error if a hub or tip face deforms too much to be treated as rigid."""
     findings.judge(
         worst,
         (f"{key}_nodes",),
@@ -188,7 +191,7 @@ def _judge_face(findings: Findings, key: str, worst: float) -> None:
 
 
 def _tip_motion(data: ModalData, findings: Findings, tip: Pose) -> Array | None:
-    """Return the motion of the tip frame in each shape, (m, 6), or None if undetermined."""
+    """Return the motion of the tip frame in each shape, (m, 6); None if it is undetermined."""
     rows, stated = data.tip_nodes, data.tip_shapes
     if not spans_a_frame(data.nodes[rows]):
         if stated is None:
@@ -219,7 +222,7 @@ def _tip_motion(data: ModalData, findings: Findings, tip: Pose) -> Array | None:
 
 
 def _deforming(data_of_file: ModalData, hub_fixed: ModalData, findings: Findings) -> Integers:
-    """Return the indices of the shapes that are not rigid-body motions."""
+    """Return the indices of the shapes that deform the body, without rigid-body motions."""
     reach = float(np.ptp(data_of_file.nodes, axis=0).max())
     sizes, sizes_without_hub = (
         np.abs(data.shapes).max(axis=(1, 2))
@@ -237,7 +240,7 @@ def _deforming(data_of_file: ModalData, hub_fixed: ModalData, findings: Findings
 def complete_matrices(
     data: ModalData, modal_mass: Array, deforming: Integers
 ) -> tuple[Array, Array | None]:
-    """Return K and D, computed from frequencies and damping ratios if these are given instead.
+    """Return stiffness K and damping D, computed from frequencies and ratios if not given.
 
     Parameters
     ----------
@@ -262,9 +265,9 @@ def complete_matrices(
 def finished(
     body: ReducedBody, findings: Findings, path: Path, *, modal: bool
 ) -> ReducedBody | None:
-    """Check mass, stiffness and interfaces of a body; return it for dynamics, or None if refused.
+    """Check mass, stiffness and tip motions of a body; return the body, or None if refused.
 
-    ``modal`` states that all shapes are modes, without static shapes of the tip.
+    The argument ``modal`` states that all shapes are modes, without static shapes of the tip.
     """
     i = body.integrals
     if i.mass <= 0:
@@ -306,7 +309,7 @@ def finished(
 
 
 def check_whole(findings: Findings, body: ReducedBody) -> None:
-    """Check that the moments, matrices and interface motions of a stored body are consistent."""
+    """Check that moments, matrices, hub and tip of a stored body are consistent."""
     i = body.integrals
     check_matrix(findings, "stiffness", i.stiffness, definite=False)
     check_matrix(findings, "modal_mass", i.modal_mass, definite=True)
@@ -331,7 +334,7 @@ def check_whole(findings: Findings, body: ReducedBody) -> None:
 
 
 def _state_effective_mass(findings: Findings, rigid_and_modal: Array) -> None:
-    """Report the effective modal mass along x, y, z as shares of the body's mass."""
+    """Report the effective modal mass along x, y, z as fractions of the body's mass."""
     linear, modal, total = rigid_and_modal[3:6, 6:], rigid_and_modal[6:, 6:], rigid_and_modal[3, 3]
     share = np.diag(linear @ np.linalg.solve(modal, linear.T)) / total
     text = ", ".join(f"{axis} {percent(float(s))}" for axis, s in zip("xyz", share, strict=True))
@@ -339,7 +342,7 @@ def _state_effective_mass(findings: Findings, rigid_and_modal: Array) -> None:
 
 
 def _check_interface(findings: Findings, body: ReducedBody, *, modal: bool) -> None:
-    """Check how many of the six tip motions the shapes contain; note missing static shapes."""
+    """Check how many of the six tip motions the shapes represent; note missing static shapes."""
     reach = max(body.length, 1e-9)
     rows = np.vstack([body.tip_shape, reach * body.tip_angle])
     size = np.sqrt(np.diag(body.integrals.modal_mass))
@@ -361,7 +364,7 @@ def _check_interface(findings: Findings, body: ReducedBody, *, modal: bool) -> N
 
 
 def examine_superelement(given: ModalData, findings: Findings) -> ReducedBody | None:
-    """Check a superelement; return it as a body without second-order terms, or None if refused."""
+    """Check a superelement; return a body without second-order terms, or None if refused."""
     n = len(given.stiffness)
     if n < INTERFACES:
         findings.refuse(
@@ -400,8 +403,8 @@ def examine_superelement(given: ModalData, findings: Findings) -> ReducedBody | 
 def _relative(n: int, rotation: Array, tip: Array) -> Array:
     """Return the matrix (n, n) from relative unknowns to the unknowns of a superelement.
 
-    The relative unknowns are the hub motion, with the tip moving along rigidly, the tip motion
-    relative to the hub, and the modes.
+    The relative unknowns are the hub motion, which the tip follows as if the body were rigid, the
+    tip motion relative to the hub, and the modes.
     """
     transform = np.eye(n)
     transform[6:12, :6] = shifted(np.eye(6), tip).T
@@ -411,7 +414,7 @@ def _relative(n: int, rotation: Array, tip: Array) -> Array:
 
 
 def _check_free(findings: Findings, stiffness: Array) -> None:
-    """Check that the stiffness does not resist rigid-body motions."""
+    """Check that the stiffness matrix of a superelement does not resist rigid-body motions."""
     size = np.sqrt(np.maximum(np.abs(np.diag(stiffness)), 1e-300))
     size[:6] = size[6:12]
     scaled = np.abs(stiffness[:, :6]) / np.outer(size, size[:6])
@@ -429,7 +432,7 @@ def _check_free(findings: Findings, stiffness: Array) -> None:
 
 
 def _integrals(findings: Findings, stiffness: Array, mass: Array) -> Integrals:
-    """Return mass integrals from a mass matrix M of hub motion, tip motion and modes."""
+    """Return mass integrals from the mass matrix of a superelement in relative unknowns."""
     total = float(np.trace(mass[:3, :3]) / 3)
     first_moment = mass[3:6, :3]  # skew-symmetric matrix of the first moment
     first = -axial_vectors(first_moment) / 2
@@ -461,8 +464,8 @@ CUBIC = np.array([
 def curves_through(data: ModalData) -> Shapes:
     """Return piecewise cubic shapes through nodes on the x axis.
 
-    Along y and z, Hermite cubics match displacements and slopes. Stretch and twist, whose slopes
-    are not given, are cubic splines with a continuous second derivative.
+    Shapes along y and z are Hermite cubics that match displacements and slopes. Stretch and twist,
+    whose slopes are not given, are cubic splines with a continuous second derivative.
     """
     from scipy.interpolate import CubicHermiteSpline, CubicSpline, PPoly
 
@@ -487,7 +490,7 @@ def curves_through(data: ModalData) -> Shapes:
 
 
 def examine_line(data_of_file: ModalData, findings: Findings, span: Span) -> Shapes | None:
-    """Check modal data at stations of a span and return shapes; None if refused."""
+    """Check modal data at stations of a span; return its shapes, or None if refused."""
     state_conventions(findings, data_of_file)
     data = data_of_file.in_hub_frame()
     x = check_line(findings, data, span.length)
@@ -532,7 +535,7 @@ def examine_line(data_of_file: ModalData, findings: Findings, span: Span) -> Sha
 
 
 def by_file(data: ModalData, shapes: Shapes) -> Integrals | None:
-    """Return the mass integrals of shapes from masses in the file; None if the file has none."""
+    """Return mass integrals from the masses in a file; None if the file has no masses."""
     if data.node_mass is None or not data.per_length:
         return None if data.node_mass is None else data.integrals()
     node, _ = gauss_points(4)  # exact for a squared cubic times a linear function
@@ -569,7 +572,10 @@ def _has_modal_mass(findings: Findings, modal: Array, *, given: bool) -> bool:
 def _compare_mass(
     findings: Findings, mass: Array | None, sources: list[tuple[str, Path, Integrals]]
 ) -> None:
-    """Compare M with the modal mass of each source; check each with the rigid-body inertia."""
+    """Compare the mass matrix M of the file with the modal mass from each other source.
+
+    M must also be consistent with each source's rigid-body inertia.
+    """
     if mass is None:
         findings.fact("modal mass", "M is not given: integrated over the section")
         return

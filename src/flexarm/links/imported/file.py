@@ -1,4 +1,4 @@
-"""Reading, checking and writing of files of bodies with modes, for all supported formats."""
+"""Reading, checking and writing of files of bodies with modes, in all supported formats."""
 
 import io
 import json
@@ -76,7 +76,7 @@ DRAWN: dict[str, Shape] = {
 
 
 def read_body(file: str | Path | SideFile) -> ReducedBody:
-    """Read a body from a file, and check it fully.
+    """Read a body from an NPZ or JSON file, and check it completely.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def read_body(file: str | Path | SideFile) -> ReducedBody:
 def inspect_body(file: str | Path | SideFile) -> tuple[Findings, ReducedBody | None]:
     """Read a body like `read_body`, but report errors instead of raising them.
 
-    The body is None if refused.
+    The body is None if the file is refused.
     """
     side = open_side(file)
     arrays = arrays_beside(side)
@@ -105,7 +105,7 @@ def inspect_body(file: str | Path | SideFile) -> tuple[Findings, ReducedBody | N
 
 
 def open_side(file: str | Path | SideFile) -> SideFile:
-    """Return a side file with its contents, reading it if a path is given."""
+    """Return a side file with its contents; a file given by its path is read."""
     if isinstance(file, SideFile):
         return file
     path = require_path("file", file, ModelError)
@@ -136,7 +136,7 @@ def _inspected(
 
 
 def inspect_data(data: ModalData, findings: Findings) -> tuple[Findings, ReducedBody | None]:
-    """Check modal data of a body; return the report and the body, None if refused."""
+    """Check modal data of a body; return the report, and the body or None if refused."""
     findings.title, body = data.name, None
     if not findings.problems:
         body = (examine if len(data.nodes) else examine_superelement)(data, findings)
@@ -156,7 +156,7 @@ def inspect_stations(file: str | Path | SideFile, span: Span) -> tuple[Findings,
     Returns
     -------
     findings, shapes
-        The report, including errors; the shapes, or None if refused.
+        The report, including errors; and the shapes, or None if the file is refused.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def inspect_stations(file: str | Path | SideFile, span: Span) -> tuple[Findings,
 
 
 def write_body(path: str | Path, body: ReducedBody, *, force: bool = False) -> None:
-    """Write a body as an NPZ file: mass moments, matrices, interfaces and display points."""
+    """Write a body as an NPZ file: mass moments, matrices, hub and tip, and displayed points."""
     arrays: dict[str, Any] = {key: getattr(body.integrals, key) for key in MOMENTS}
     arrays |= {
         "flexarm_body": VERSION,
@@ -191,7 +191,7 @@ def write_body(path: str | Path, body: ReducedBody, *, force: bool = False) -> N
 
 
 def _unpacked(reader: ArrayReader, name: str) -> ReducedBody | None:
-    """Return a body from the arrays of an NPZ file of `write_body`; None if one is invalid."""
+    """Return a body from the arrays of an NPZ file; None if an array is invalid."""
     findings, keys = reader.findings, reader.keys
     if not np.array_equal(keys["flexarm_body"], VERSION):
         findings.refuse(("flexarm_body",), f"must be {VERSION}, the version of this form")
@@ -234,7 +234,7 @@ def _unpacked(reader: ArrayReader, name: str) -> ReducedBody | None:
 
 @dataclass(frozen=True)
 class Choices:
-    """Import options that supplement a body's file; None means not given."""
+    """Options of an import that supplement a body's file; None means not given."""
 
     frames: Path | None = None  # JSON file with hub, tip, units, mass, centre
     hub_node: int | None = None  # interface node of a superelement's hub
@@ -289,7 +289,10 @@ def import_body(paths: Sequence[Path], choices: Choices) -> tuple[Findings, Redu
 
 
 def read_frames(path: Path | None) -> dict[str, Any]:
-    """Return the permitted keys of a JSON file of frames; arrays beside the file are ignored."""
+    """Return the keys of a JSON file of frames that an import accepts.
+
+    Arrays beside the file are ignored.
+    """
     if path is None:
         return {}
     try:
@@ -332,7 +335,10 @@ def _matrices(paths: Sequence[Path], choices: Choices, findings: Findings) -> di
 def _superelement(
     matrices: Matrices, path: Path, choices: Choices, findings: Findings
 ) -> dict[str, Any]:
-    """Return K, M and D in the order hub, tip, modes; note unused structural damping."""
+    """Return the matrices K, M and D of a superelement in the order hub, tip, modes.
+
+    Structural damping is not used; a note is added if the file contains it.
+    """
     missing_keys = [key for key in ("K", "M") if key not in matrices]
     if missing_keys:
         titles = ", ".join(matrix_read.title for matrix_read in matrices.values()) or "nothing"
@@ -384,7 +390,7 @@ def _calculix(path: Path, choices: Choices) -> dict[str, Any]:
 
 
 def _set(deck: Deck, name: str | None, numbers: Integers, key: str, path: Path) -> Integers:
-    """Return the row indices of the nodes in a named node set of an .inp file."""
+    """Return the indices of the nodes in a named node set of an .inp file."""
     names = ", ".join(filter(None, deck.sets)) or "none"
     if name is None or name.upper() not in deck.sets:
         raise ModelError(

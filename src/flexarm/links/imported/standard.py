@@ -1,4 +1,4 @@
-"""Bodies in standard input data (SID) files: parsing, mass integrals and mutual checks."""
+"""Bodies from standard input data (SID) files: parsing, mass integrals and consistency."""
 
 import re
 from dataclasses import dataclass, field
@@ -31,7 +31,10 @@ SYMMETRIC, UNIT = 2, 4
 
 @dataclass
 class Taylor:
-    """A matrix m0, (r, c), without deformation, and derivatives m1, (q, r, c), by q amplitudes."""
+    """Matrix of a SID block as a linear function of q amplitudes: value m0 and derivatives m1.
+
+    The shapes are (r, c) and (q, r, c).
+    """
 
     m0: Array
     m1: Array
@@ -210,7 +213,7 @@ def examine_sid(
 
 
 def _sizes(sid: SidFile, findings: Findings) -> bool:
-    """Return whether all blocks have the sizes required by the amplitudes; add errors if not.
+    """Return whether all blocks have the sizes that the amplitudes require; add errors if not.
 
     Empty blocks are replaced by zeros.
     """
@@ -236,7 +239,7 @@ def _reach(sid: SidFile, number: int) -> float:
 
 
 def _interfaces(sid: SidFile, findings: Findings, hub: int | None, tip: int | None) -> bool:
-    """Return whether interface nodes exist, the hub is at rest and the tip is unambiguous."""
+    """Return whether hub and tip nodes exist, the hub is at rest and the tip is unambiguous."""
     numbers = ", ".join(map(str, sorted(sid.nodes)[:12]))
     for key, node_number in (("--hub-node", hub), ("--tip-node", tip)):
         if node_number is not None and node_number not in sid.nodes:
@@ -259,7 +262,10 @@ def _interfaces(sid: SidFile, findings: Findings, hub: int | None, tip: int | No
 
 
 def _moments(sid: SidFile, findings: Findings) -> tuple[Integrals, tuple[Array, Array]]:
-    """Return the mass integrals, and the two first moments of second-order displacements."""
+    """Return the mass integrals of a SID body, and two first moments of displacements X.
+
+    The displacements X are of second order in the amplitudes.
+    """
     b, m = sid.blocks, sid.amplitudes
     shape = b["Ct"].m0.T.copy()
     _agree(findings, "mdCM", b["mdCM"].m1[:, :, 0].T, shape, "Ct")
@@ -286,7 +292,10 @@ def _moments(sid: SidFile, findings: Findings) -> tuple[Integrals, tuple[Array, 
 
 
 def _shape_pairs(sid: SidFile, findings: Findings, total: Array) -> Array:
-    """Return ``int phi_i phi_j^T``, (m, m, 3, 3), from Gr, or else from Oe and the modal mass."""
+    """Return ``int phi_i phi_j^T dm``, (m, m, 3, 3), from Gr, or else from Oe and the modal mass.
+
+    Gr and Oe are blocks of the SID file.
+    """
     m, b = sid.amplitudes, sid.blocks
     angular = b["Ge"].m0.reshape(m, m, 3).transpose(1, 0, 2) / 2
     if np.any(b["Gr"].m1):
@@ -317,7 +326,7 @@ def _shape_pairs(sid: SidFile, findings: Findings, total: Array) -> Array:
 
 
 def _agree(findings: Findings, key: str, block: Array, expected: Array, other: str) -> None:
-    """Add a note or an error if a block contradicts values derived from another block."""
+    """Add a note or an error if a block of the file contradicts values from another block."""
     size = max(float(np.abs(expected).max(initial=0.0)), 1e-300)
     difference = float(np.abs(block - expected).max(initial=0.0)) / size
     if np.any(block) and difference > NOTE_ABOVE:
@@ -330,7 +339,10 @@ def _agree(findings: Findings, key: str, block: Array, expected: Array, other: s
 
 
 def _product(cross: Array) -> Array:
-    """Return ``int a b^T``, (.., 3, 3), from ``int a~ b~ = int b a^T - (a.b) 1``."""
+    """Return ``int a b^T``, (.., 3, 3), from ``int a~ b~ = int b a^T - (a.b) 1``.
+
+    Here ``a~`` is the cross-product matrix of the vector a.
+    """
     trace = -np.trace(cross, axis1=-2, axis2=-1) / 2
     return np.asarray(cross.swapaxes(-1, -2) + trace[..., None, None] * np.eye(3))
 
@@ -357,5 +369,5 @@ def _antisymmetric_parts(angular: Array) -> Array:
 
 
 def _symmetric(x: Array) -> Array:
-    """Return an array's part (.., m, m) that is symmetric in the amplitudes."""
+    """Return the part of an array (.., m, m) that is symmetric in the amplitudes."""
     return np.asarray((x + x.swapaxes(-1, -2)) / 2)

@@ -1,1 +1,1 @@
-"""Links on which other links ride as carriages: shapes as functions of the station."""
+"""Rails: links along which other links ride as carriages."""

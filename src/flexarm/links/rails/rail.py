@@ -1,4 +1,4 @@
-"""A flexible link as a rail for carriages: shape functions as Legendre series of the station."""
+"""Flexible link as a rail for carriages: shape functions as Legendre series of the station."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,10 @@ from flexarm.spatial import Array, settled
 
 @dataclass(frozen=True)
 class Rail:
-    """Legendre series of the shapes of a link on which a carriage rides; m amplitudes, p panels."""
+    """Legendre series of the shapes of a link on which a carriage rides.
+
+    The link has m amplitudes and p panels.
+    """
 
     # Distance [m] from the link's root, which is station 0, to the flexible span's root.
     root: float
@@ -80,7 +83,7 @@ def _curves(shapes: Shapes, direction: Direction, edges: Array) -> Array:
 
 
 def _series(values: Callable[[Array], Array], edges: Array, threshold: float = DUST) -> Array:
-    """Return functions (len(x), m) as Legendre series on each panel, (p, terms, m)."""
+    """Return m functions as Legendre series on p panels, (p, terms, m)."""
     for count in RAIL_POINTS:
         fit = fitted(lambda x: settled(values(x)), edges, count)
         size = np.abs(fit).max(axis=(0, 2), initial=0.0)
@@ -99,7 +102,7 @@ def stacked(series: list[Array], axis: int = 0) -> Array:
 
 
 def _jumps(series: Array, edges: Array) -> Array:
-    """Return the inner panel edges [m] at which functions (p, terms, m) jump."""
+    """Return the inner panel edges [m] at which functions with series (p, terms, m) jump."""
     sign = (-1.0) ** np.arange(series.shape[1])
     ends, starts = series.sum(axis=1), np.einsum("k,pkm->pm", sign, series)
     size = np.abs(series).sum(axis=1).max(initial=0.0)

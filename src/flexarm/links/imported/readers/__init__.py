@@ -1,1 +1,1 @@
-"""Readers of file formats of bodies with modes; each returns the keys of the plain form."""
+"""Readers of file formats of bodies with modes; all return the keys of the plain form."""

@@ -1,4 +1,4 @@
-"""Readers of CalculiX files: modes (.frd), node sets and density (.inp); mass of solid elements."""
+"""Readers of CalculiX files (.frd, .inp), and the mass matrix of solid elements."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,7 +23,7 @@ _BRICK_EDGES = [*RING, *((a, a + 4) for a, _ in RING), *((a + 4, b + 4) for a, b
 
 @dataclass(frozen=True)
 class Solid:
-    """A type of solid element: corners, edges with a midside node, and whether it is a brick."""
+    """Type of solid element: corners, edges with a midside node, and whether it is a brick."""
 
     corners: tuple[tuple[int, int, int], ...]
     edges: tuple[tuple[int, int], ...]
@@ -130,13 +130,13 @@ class Results:
 
 @dataclass
 class NodeSet:
-    """Set of node numbers; ranges are stored by their limits."""
+    """Set of node numbers; ranges of numbers are stored by their limits."""
 
     nodes: set[int] = field(default_factory=set)
     ranges: set[range] = field(default_factory=set)
 
     def rows(self, numbers: Integers) -> Integers:
-        """Return the indices, among mesh nodes numbered (N,), of the nodes in the set."""
+        """Return the indices, in a list of N node numbers, of the nodes that are in the set."""
         is_member = [n in self.nodes or any(n in interval for interval in self.ranges)
                   for n in numbers.tolist()]  # fmt: skip
         return np.flatnonzero(is_member).astype(np.int64)
@@ -196,7 +196,7 @@ def _vector(line: str, location: str) -> tuple[float, float, float]:
 
 
 def read_inp(text: str, name: str) -> Deck:
-    """Return the node sets and densities of an .inp file; included files are not read.
+    """Return the node sets and densities of an .inp file; files that it includes are not read.
 
     Raises
     ------
@@ -230,7 +230,7 @@ def read_inp(text: str, name: str) -> Deck:
 
 
 def _range(words: list[str], location: str) -> range:
-    """Return a generated range of node numbers from first, last and optional step."""
+    """Return a range of node numbers from the words first, last and optional step."""
     first, last, step = ([whole_number(word, location) for word in words] + [1, 1, 1])[:3]
     if len(words) not in (2, 3) or step < 1 or last < first:
         raise ModelError(

@@ -1,4 +1,4 @@
-"""Reader of Matrix Market files that checks headers against the file size first.
+"""Reader of Matrix Market files that first compares the header with the size of the file.
 
 SciPy's own reader (1.17) is not used because damaged files crash the process.
 """
@@ -86,7 +86,9 @@ def market_head(content: bytes, name: str) -> Head:
 
 
 def read_market(content: bytes, name: str) -> Any:
-    """Return the matrix of a file, sparse where the file lists entries by row and column.
+    """Return the matrix of a Matrix Market file.
+
+    The matrix is sparse if the file lists entries by row and column.
 
     Raises
     ------
@@ -145,7 +147,7 @@ def _numbers(content: bytes, head: Head, name: str) -> Array:
 
 
 def _filled(values: Array, head: Head) -> Array:
-    """Return the dense matrix of values in column order, or in a symmetric lower triangle."""
+    """Return the dense matrix from values in column order; a symmetric one has a lower triangle."""
     if not head.symmetric:
         return values.reshape(head.shape, order="F")
     matrix = np.zeros(head.shape)
@@ -164,7 +166,7 @@ NODE = re.compile(r"0*[1-9][0-9]{0,17}")  # number of a node
 
 
 def market_keys(stiffness: Path, mass: Path, nodes: Path) -> dict[str, Any]:
-    """Return the plain-form keys of K and M from Matrix Market files and nodes from a table."""
+    """Return the plain-form keys of K and M from two files, and of nodes from a table."""
     from scipy.sparse import csr_array
 
     try:
@@ -185,7 +187,7 @@ def market_keys(stiffness: Path, mass: Path, nodes: Path) -> dict[str, Any]:
 
 
 def _market_of(path: Path, nodes: int, *shapes: tuple[int, int]) -> Any:
-    """Return the matrix of a Matrix Market file; raise ModelError if its shape is not permitted."""
+    """Return the matrix of a Matrix Market file, which must have one of the given shapes."""
     content = content_of(path)
     shape = market_head(content, str(path)).shape
     if shape not in shapes:

@@ -43,7 +43,7 @@ from flexarm.units import quantity
 
 
 def content_of(path: Path) -> bytes:
-    """Return the bytes of a regular file; raise ModelError if it is too large."""
+    """Return the bytes of a file; raise ModelError if the file is too large."""
     content = read_at_most(path, LARGEST_FILE)
     if len(content) > LARGEST_FILE:
         raise ModelError(f"{path}: is larger than {LARGEST_FILE:,} bytes")
@@ -51,7 +51,7 @@ def content_of(path: Path) -> bytes:
 
 
 def read_arrays(content: bytes, name: str) -> dict[str, Any]:
-    """Return the arrays of an NPZ file, or the keys of a JSON file, without executing any content.
+    """Return the arrays of an NPZ file or the keys of a JSON file; no content is executed.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def _npz(content: bytes, name: str) -> dict[str, Any]:
 
 
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> Any:
-    """Return an array of an NPZ file after checking its header against the bytes present."""
+    """Return an array of an NPZ file, after comparing its header with the bytes present."""
     with archive.open(member) as file:
         version = np.lib.format.read_magic(file)
         heads = np.lib.format.read_array_header_1_0, np.lib.format.read_array_header_2_0
@@ -125,8 +125,8 @@ MASS: Powers = (0, 1, 0)
 class ArrayReader:
     """Reader of arrays by key from the plain form of a body, with conversion to SI units.
 
-    For an invalid array, an error is added to the findings and zeros are returned. The zeros take
-    no memory, whatever shape the file states.
+    For an invalid array, an error is added to the findings, and zeros are returned. The array of
+    zeros takes no memory, whatever shape the file states.
     """
 
     keys: Mapping[str, Any]
@@ -137,7 +137,7 @@ class ArrayReader:
 
     @classmethod
     def of(cls, keys: Mapping[str, Any], findings: Findings) -> "ArrayReader":
-        """Build a reader of a file's keys; parse units, and split frames into two keys."""
+        """Build a reader of a file's keys; units are parsed, and each frame becomes two keys."""
         flat_keys = dict(keys)
         for key in ("hub", "tip"):
             if isinstance(flat_keys.get(key), dict):
@@ -163,8 +163,8 @@ class ArrayReader:
         Parameters
         ----------
         key, shape
-            Key and expected shape. A text in the shape is the name of a count, which the first
-            array with this name determines.
+            Key and expected shape. A text in the shape names a count, such as the number of nodes,
+            which the first array with this name determines.
         powers
             Powers of length, mass and time in the unit; or one such triple per entry along the axis
             that has this number of entries.
@@ -197,11 +197,11 @@ class ArrayReader:
     def optional(
         self, key: str, shape: Shape, powers: Powers | tuple[Powers, ...] = PLAIN
     ) -> Array | None:
-        """Return an array in SI units, or None where it is not given."""
+        """Return an array in SI units; None if the file does not contain it."""
         return self.read(key, shape, powers) if key in self.keys else None
 
     def _numbers(self, key: str, largest: float = LARGEST) -> Array | None:
-        """Return a key's finite numbers as an array; add an error and return None if invalid."""
+        """Return the finite numbers of a key as an array; None, with an error added, if invalid."""
         if key not in self.keys:
             self.findings.refuse((key,), "is required. Was the file cut off?")
             return None
@@ -220,7 +220,7 @@ class ArrayReader:
         return None
 
     def rows(self, key: str) -> Integers:
-        """Return node indices from 0 for node numbers from 1; empty where not given."""
+        """Return node indices from 0 for node numbers from 1; empty if the key is absent."""
         numbers = self._numbers(key) if key in self.keys else None
         if numbers is None or not numbers.size:
             return no_nodes()
@@ -253,7 +253,7 @@ class ArrayReader:
         return np.zeros((0, 3), dtype=np.int64)
 
     def frame(self, key: str) -> Pose | None:
-        """Return the pose of an interface frame, or None where it is not given."""
+        """Return the pose of the hub or tip frame; None if the file does not contain it."""
         position = self.optional(f"{key}_position", (3,), LENGTH)
         rotation = self.optional(f"{key}_rotation", (3, 3))
         if rotation is None:
@@ -268,7 +268,7 @@ class ArrayReader:
         return Pose(rotation, np.zeros(3) if position is None else position)
 
     def masses(self) -> Matrix:
-        """Return lumped masses (N,) or the consistent mass matrix (N, N) of nodes, or None."""
+        """Return the nodes' masses (N,) or consistent mass matrix (N, N); None if absent."""
         if hasattr(self.keys.get("node_mass"), "tocsr"):
             return self.units[1] * self.keys["node_mass"]
         if "mass_per_length" in self.keys:
@@ -306,7 +306,10 @@ class ArrayReader:
         return csr_array((data, *indices), shape=(n, n))
 
     def stated(self) -> Stated:
-        """Return mass, centre and inertia about the origin as the file states them, else None."""
+        """Return mass, centre, and inertia about the origin as stated in the file.
+
+        Values that the file does not state are None.
+        """
         key = "total_mass" if "total_mass" in self.keys else "mass"
         is_stated = key in self.keys and is_single(self.keys[key])
         return (
@@ -406,7 +409,7 @@ def read_keys(side: SideFile) -> dict[str, Any]:
 def plain_data(keys: Mapping[str, Any], name: str, findings: Findings) -> ModalData:
     """Return modal data from the keys of a file; without shapes, data of a superelement.
 
-    The data are invalid if errors were added to ``findings``.
+    The returned data are invalid if errors were added to ``findings``.
     """
     reader = ArrayReader.of(keys, findings)
     start = next((prefix for prefix in SETS if f"{prefix}shapes" in keys), None)
@@ -448,7 +451,7 @@ def plain_data(keys: Mapping[str, Any], name: str, findings: Findings) -> ModalD
 
 
 def _superelement(reader: ArrayReader, name: str) -> ModalData:
-    """Return K, M and D of a superelement over the motions of hub and tip, and modes."""
+    """Return the modal data of a superelement: matrices over motions of hub, tip and modes."""
     tip, unknowns = reader.frame("tip"), ("unknowns", "unknowns")
     if "K" not in reader.keys or "M" not in reader.keys:
         reader.findings.refuse(

@@ -1,6 +1,6 @@
-"""Reader of modal data at stations along a link: a YAML file with an optional CSV station table.
+"""Reader of modal data at stations along a link: a YAML file, with an optional CSV table.
 
-docs/modal-data.md lists the keys.
+The keys of the YAML file are listed in docs/modal-data.md.
 """
 
 import difflib
@@ -36,7 +36,7 @@ KEYS = {
 
 
 def unit_of(symbol: str) -> AfterValidator:
-    """Return a validator that accepts units of the quantity of the unit `symbol`."""
+    """Return a validator that accepts only units of the same quantity as the unit ``symbol``."""
 
     def check(value: str) -> str:
         try:
@@ -70,7 +70,8 @@ class Units(Part):
 class Interface(Part):
     """Root frame of the flexible span, given in the frame of the data.
 
-    ``rotation`` contains the angles [rad] about the data's fixed x, then y, then z axis.
+    ``rotation`` contains the angles [rad] about the fixed x, then y, then z axis of the data's
+    frame.
     """
 
     position: Triple = (0.0, 0.0, 0.0)
@@ -80,7 +81,7 @@ class Interface(Part):
 class StationMode(Part):
     """One shape: displacement and rotation vector at every station, at an amplitude of 1.
 
-    Omitted values are zero.
+    Displacements or rotations that the file omits are zero.
     """
 
     name: Name | None = None
@@ -117,13 +118,13 @@ class ModalFile(Part):
 
 
 def read_stations(side: SideFile) -> tuple[ModalData, Findings]:
-    """Read modal data at stations, also from a separate station table.
+    """Read modal data at stations from a YAML file and, if it names one, a station table.
 
     Returns
     -------
     data, findings
-        The data, not valid if the findings contain errors; the findings, which know the position of
-        each key in the file.
+        The data, not valid if the findings contain errors; the findings, with the line and column
+        of each key in the file.
 
     Raises
     ------
@@ -152,13 +153,13 @@ def read_stations(side: SideFile) -> tuple[ModalData, Findings]:
 
 
 def table_beside(side: SideFile) -> SideFile | None:
-    """Return the station table that a file refers to, None if the file contains all data."""
+    """Return the station table that a file refers to; None if the file contains all data."""
     table = _parsed(side)[0].table
     return None if table is None else side.read_beside(table)
 
 
 def _parsed(side: SideFile) -> tuple[ModalFile, text.Source]:
-    """Return the validated contents of a file, with the source text."""
+    """Return the validated contents of a YAML file, and its text with positions."""
     path = side.path
     if b"modal_data" not in side.content:  # the file may be secret: no message quotes it
         raise ModelError(
@@ -176,7 +177,7 @@ def _parsed(side: SideFile) -> tuple[ModalFile, text.Source]:
 
 
 def _locate(source: text.Source, path: text.Path) -> text.Position:
-    """Return the position of a value in the file; for table values, that of the table's name."""
+    """Return line and column of a value in the file, or of the name of the table with it."""
     return source.locate(path if source.at(path[:1]) is not None else ("table",))
 
 
@@ -187,7 +188,7 @@ def _problems(
 
 
 def _choice_problems(file: ModalFile) -> Iterator[tuple[text.Path, str]]:
-    """Yield an error for alternative keys that are both given, or both missing but required."""
+    """Yield an error for alternative keys of which both, or none, are given."""
     for first, second in (
         ("stations", "table"),
         ("station_mass", "mass_per_length"),
@@ -280,7 +281,7 @@ def _listed_keys(file: ModalFile) -> dict[str, Any]:
 
 
 def _table_keys(file: ModalFile, columns: Mapping[str, Array]) -> dict[str, Any]:
-    """Convert a station table to keys of the plain form; missing columns are zero."""
+    """Convert a station table to keys of the plain form; missing columns become zeros."""
     zeros = np.zeros(len(columns["x"]))
 
     def triples(names: tuple[str, ...], mode: str = "") -> Array:
@@ -345,7 +346,7 @@ def _read_table(file: SideFile, modes: tuple[str, ...]) -> dict[str, Array]:
 
 
 def _cell_fault(column: str, value: float) -> str:
-    """Return an error message for an invalid value in a column, empty if the value is valid."""
+    """Return an error message for an invalid value in a column, or "" if the value is valid."""
     if not abs(value) <= LARGEST:
         return f"must be a number of at most {LARGEST:g}"
     if column == "mass_per_length" and value <= 0:

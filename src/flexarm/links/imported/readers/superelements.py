@@ -1,4 +1,7 @@
-"""Readers of superelement matrices of Abaqus and Nastran; unknowns are (node, direction)."""
+"""Readers of superelement matrices of Abaqus and Nastran.
+
+An unknown of a superelement is labelled by its node and its direction.
+"""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -23,7 +26,7 @@ KINDS = {
 
 @dataclass
 class Entries:
-    """Entries of a symmetric matrix, of which one triangle is enough, by pair of unknowns."""
+    """Entries of a symmetric matrix by pair of unknowns; one triangle is enough."""
 
     title: str  # name in the file
     values: dict[tuple[Label, Label], float] = field(default_factory=dict)
@@ -49,7 +52,7 @@ class Entries:
         return {label for pair in self.values for label in pair}
 
     def matrix(self, order: Mapping[Label, int]) -> Array:
-        """Return the symmetric matrix with its unknowns in a given order."""
+        """Return the symmetric matrix, with its unknowns in a given order."""
         matrix = np.zeros((len(order),) * 2)
         for (row, column), value in self.values.items():
             i, j = order[row], order[column]
@@ -81,7 +84,7 @@ class Matrices(dict[str, Entries]):
 def interface_order(
     labels: Iterable[Label], name: str, hub: int | None, tip: int | None
 ) -> dict[Label, int]:
-    """Return the row of each unknown in the order hub, tip, modes.
+    """Return the row of each unknown of a superelement, in the order hub, tip, modes.
 
     Parameters
     ----------
@@ -95,7 +98,7 @@ def interface_order(
     Raises
     ------
     ModelError
-        If an interface is missing.
+        If the hub node or the tip node is missing.
     """
     unknowns = set(labels)
     complete = sorted(
@@ -201,7 +204,7 @@ WIDE = 16  # characters per field of an entry with a star
 
 
 def read_dmig(text: str, name: str) -> Matrices:
-    """Return the symmetric matrices of a Nastran punch file; matrices of other names are ignored.
+    """Return the symmetric matrices of a Nastran punch file; other matrices are ignored.
 
     Raises
     ------
@@ -242,7 +245,7 @@ def read_dmig(text: str, name: str) -> Matrices:
 
 
 def _fields(line: str) -> list[str]:
-    """Split a line into name and fields; fields have 16 characters after a star, otherwise 8."""
+    """Split a line into name and fields of 16 characters after a star, otherwise of 8."""
     size = WIDE if "*" in line[:8] else 8
     body = line[8:72]
     return [

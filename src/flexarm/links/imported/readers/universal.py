@@ -1,6 +1,6 @@
 """Reader of universal files of modal tests (by pyuff): nodes, shapes, frequencies and damping.
 
-Masses of the nodes are fitted, since a universal file has none.
+A universal file contains no masses; masses of the nodes are fitted to mass data of the body.
 """
 
 from pathlib import Path
@@ -70,7 +70,7 @@ def read_universal(path: Path, keys: dict[str, Any]) -> dict[str, Any]:
 
 
 def _datasets(path: Path) -> list[dict[str, Any]]:
-    """Return the datasets of nodes, shapes and units in a file."""
+    """Return the datasets of nodes, shapes and units in a universal file."""
     try:
         import pyuff
     except ImportError:
@@ -144,7 +144,7 @@ def _require_bounded(values: Array) -> Array:
 
 
 def _real(values: Any) -> Array:
-    """Return real shapes: complex shapes at the phase at which the real part is largest."""
+    """Return real shapes; a complex shape is taken at the phase with the largest real part."""
     if not np.iscomplexobj(values):
         return np.asarray(values, dtype=float)
     angle = np.angle(np.sum(values**2)) / 2
@@ -161,7 +161,7 @@ def _value(mode: dict[str, Any], key: str, path: Path) -> float:
 
 
 def _rows(numbers: Any, row: dict[int, int], key: str) -> Array:
-    """Return node indices from 1 for node numbers of the file."""
+    """Return node indices, counted from 1, for node numbers of the file."""
     try:
         return np.array([row[n] + 1 for n in _integers(numbers)])
     except (KeyError, TypeError, ValueError):
@@ -173,8 +173,8 @@ def fitted_masses(
 ) -> Array:
     """Fit nonnegative node masses, (N,), to a body's mass moments and modal masses.
 
-    Total mass, centre and inertia have the highest weight in the least-squares fit; the other
-    conditions are that modes are orthogonal and have the modal masses of the file.
+    Total mass, centre and inertia have the highest weight in the least-squares fit. The other
+    conditions of the fit are that modes are orthogonal and have the modal masses of the file.
     """
     from scipy.optimize import nnls
 
