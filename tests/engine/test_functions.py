@@ -19,7 +19,6 @@ from flexarm.engine.functions import (
     compile_recipe,
     jacobian,
     trace,
-    trace_recipe,
 )
 from flexarm.engine.lower import lower
 from flexarm.engine.stream import Stream
@@ -191,23 +190,6 @@ def test_a_known_recipe_is_not_traced_again(compilations: list[str]) -> None:
     compile_recipe("the same springs by another name", make)
     assert len(made) == 3
     assert len(compilations) == 2
-
-
-def test_a_trace_is_taken_from_the_cache_by_its_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = []
-
-    def make() -> casadi.Function:
-        made.append(1)
-        return traced()
-
-    found = [trace_recipe(recipe, make) for recipe in ("springs", "springs", "other springs")]
-    assert len(made) == 2
-    values = [function([0.3, 0.1], [2.0, 5.0])[0].full() for function in found]
-    np.testing.assert_array_equal(values[0], values[1])
-    np.testing.assert_allclose(values[1].ravel(), [-2 * np.sin(0.3), 5 * np.sin(0.2)], rtol=1e-15)
-    monkeypatch.setattr(functions, "source_version", lambda folder: "edited")
-    trace_recipe("springs", make)
-    assert len(made) == 3
 
 
 def test_a_recipe_is_traced_again_when_its_code_is_gone_or_the_source_has_changed(

@@ -3,9 +3,7 @@
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
 
-import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
@@ -13,10 +11,11 @@ from flexarm.accuracy.constants import ADDED_SHAPES, FOLLOWING_PERIOD, IDLE_PERI
 from flexarm.accuracy.richer import can_grow, enriched
 from flexarm.accuracy.slender import section_errors
 from flexarm.constants import ACCUMULATED
-from flexarm.engine.functions import trace_recipe
 from flexarm.formulations import formulation
+from flexarm.formulations.equation import Equation, at_times
 from flexarm.linear_model import integral_of_exponential, undamped
 from flexarm.links.base import DIRECTIONS, Direction
+from flexarm.loops.rows import call_rows
 from flexarm.mechanics.constants import BLOCK_VALUES
 from flexarm.mechanics.loads import (
     hub_row,
@@ -24,10 +23,8 @@ from flexarm.mechanics.loads import (
     motor_row,
     prescribed_accelerations,
     wrench_factors,
-    wrench_list,
 )
 from flexarm.model import Model
-from flexarm.model.state import fingerprint
 from flexarm.spatial import Array
 
 
@@ -158,6 +155,10 @@ class RicherArm:
         self.complete = model.link_theory != "exact"
         self.original, self.rich = model, enriched(model, ADDED_SHAPES, complete=self.complete)
         self.model, self.kept = self.rich.model, self.rich.kept
+        self.richer, self.own = (
+            formulation("lagrange" if arm.tip_rotation == "first-order" else "composite", arm)
+            for arm in (self.model, self.original)
+        )
 
     def phases(self, motion: Motion) -> list[MotionPhase]:
         """Split a motion into phases, in each of which the same coordinates are locked."""
@@ -171,46 +172,29 @@ class RicherArm:
             phases.append(MotionPhase(first, last, shared, free, jump))
         return [phase for phase in phases if phase.last > phase.first]
 
-    @cached_property
-    def _functions(self) -> dict[str, ca.Function]:
-        """Traced functions: mass matrix and bias force of both arms, smooth matrices."""
-        names = (self.model, "balance"), (self.original, "balance"), (self.model, "smooth_matrices")
-        traced = [
-            trace_recipe(f"{method} {name} {fingerprint(model)}",
-                         partial(formulation(method, model).function, name))
-            for model, name in names
-            for method in ["lagrange" if model.tip_rotation == "first-order" else "composite"]
-        ]  # fmt: skip
-        return dict(zip(("richer", "own", "smooth"), traced, strict=True))
-
     def stiffness_and_damping(self, coordinates: Array) -> tuple[Array, Array]:
         """Compute elastic stiffness and smooth damping, (n, n) each, at given coordinates."""
-        q = np.zeros(self.model.size)
-        q[self.kept] = coordinates
-        reference_attitudes = [self.model.start_references] if self.model.attitudes else []
-        stiffness, damping = (
-            matrix.full() for matrix in self._functions["smooth"](q, 0 * q, *reference_attitudes)
-        )
+        q = self._own(coordinates)
+        attitudes = [self.model.start_references] if self.model.attitudes else []
+        matrices = self.richer.compiled("smooth_matrices").call(q, 0 * q, *attitudes)
+        stiffness, damping = (matrix.reshape(len(q), -1) for matrix in matrices)
         return (stiffness + stiffness.T) / 2, damping
 
-    def mass_and_bias(self, motion: Motion, samples: Indices, *, own: bool) -> tuple[Array, Array]:
-        """Compute mass matrices (S, n, n) and bias forces (S, n) at S samples of a motion.
+    def mass_and_bias(
+        self, equation: Equation, motion: Motion, samples: Indices
+    ) -> tuple[Array, Array]:
+        """Compute mass matrices (S, n, n) and bias forces (S, n) of an arm at S samples.
 
-        The matrices and forces are those of the richer arm, or with ``own`` of the original arm.
+        The arm is the original or the richer one, in the motion of the original arm.
         """
-        count, n = len(samples), (self.original if own else self.model).size
-        q, v = motion.q[samples], motion.v[samples]
-        if not own:
+        model, q, v = equation.model, motion.q[samples], motion.v[samples]
+        if model is self.model:
             q, v = self._own(q), self._own(v)
-        w = np.zeros((count, len(wrench_list(self.original))))
-        if w.size:
-            w[:] = [wrench_factors(self.original, float(t)) for t in motion.t[samples]]
-        reference_attitudes = (
-            [np.hstack([*motion.reference_attitudes[samples]])] if self.model.attitudes else []
-        )
-        function = self._functions["own" if own else "richer"]
-        mass, bias = function.map(count)(q.T, v.T, w.T, *reference_attitudes)
-        return mass.full().reshape(n, count, n).transpose(1, 0, 2), bias.full().T
+        factors = at_times(wrench_factors, self.original, motion.t[samples])
+        attitudes = [motion.reference_attitudes[samples]] if model.attitudes else []
+        arrays = (q, v, factors, *attitudes)
+        mass, bias = call_rows(equation.compiled("balance"), len(samples), arrays)
+        return mass.reshape(len(samples), model.size, -1), bias
 
     def accelerations(
         self, motion: Motion, phase: MotionPhase, samples: Indices, forces: Array
@@ -220,8 +204,8 @@ class RicherArm:
         prescribed = list(self.original.prescribed)
         if prescribed:
             times = motion.t[samples]
-            a[:, prescribed] = [prescribed_accelerations(self.original, float(t)) for t in times]
-        mass, bias = self.mass_and_bias(motion, samples, own=True)
+            a[:, prescribed] = at_times(prescribed_accelerations, self.original, times)
+        mass, bias = self.mass_and_bias(self.own, motion, samples)
         residual = forces - bias - np.einsum("tij,tj->ti", mass, a)
         free = [self.kept.index(i) for i in phase.shared]
         block = mass[:, free][:, :, free]
@@ -259,9 +243,9 @@ class RicherArm:
         return corrections
 
     def _own(self, coordinates: Array) -> Array:
-        """Convert coordinates of the original arm to coordinates of the richer arm, (T, n)."""
-        q = np.zeros((len(coordinates), self.model.size))
-        q[:, self.kept] = coordinates
+        """Convert coordinates of the original arm, (..., n), to those of the richer arm."""
+        q = np.zeros((*coordinates.shape[:-1], self.model.size))
+        q[..., self.kept] = coordinates
         return q
 
     def unloaded_directions(self, motion: Motion, threshold: float) -> set[tuple[str, Direction]]:
@@ -326,7 +310,7 @@ class RicherArm:
             forces = motion.u[block] @ input_matrix(self.original).T
             forces += 0.0 if motion.push is None else motion.push[block]
             a = self.accelerations(motion, phase, block, forces)
-            mass, bias = self.mass_and_bias(motion, block, own=False)
+            mass, bias = self.mass_and_bias(self.richer, motion, block)
             # Arrays are copied, since views would keep the whole block in memory.
             masses |= {k: mass[k - start].copy() for k in stored if start <= k < start + len(block)}
             residual = self._own(forces) - bias - np.einsum("tij,tj->ti", mass, self._own(a))

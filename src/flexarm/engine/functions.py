@@ -206,24 +206,6 @@ def keep_note(recipe: str, note: str) -> None:
     Cache(cache_folder()).put(_recipe_key(recipe, b"note"), note.encode())
 
 
-def trace_recipe(recipe: str, make: Callable[[], casadi.Function]) -> casadi.Function:
-    """Return a traced function, traced or loaded from the cache by recipe.
-
-    Parameters
-    ----------
-    recipe, make
-        As for `compile_recipe`.
-    """
-    cache, key = Cache(cache_folder()), _recipe_key(recipe, b"traced")
-    stored = cache.get(key)
-    if stored is not None:
-        return casadi.Function.deserialize(stored.decode("latin-1"))
-    with direct_operators():
-        traced = make()
-    cache.put(key, traced.serialize().encode("latin-1"))
-    return traced
-
-
 def _recipe_key(recipe: str, settings: bytes) -> str:
     tracer = [source_version(PACKAGE), casadi.CasadiMeta.version()]
     text = recipe.encode(errors="backslashreplace")
