@@ -1,1 +1,1 @@
-"""Tracing of equations, compilation with LLVM, caching of machine code, and calls of the code."""
+"""Equations as machine code: tracing, compilation with LLVM, and a cache on disk."""

@@ -1,4 +1,4 @@
-"""Machine code stored on disk between runs, in a folder that only its user can write to."""
+"""Cache of machine code on disk, in a folder that only its user can write to."""
 
 import hashlib
 import os
@@ -22,9 +22,9 @@ UNFINISHED = ".part"
 
 
 def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the cache folder: FLEXARM_CACHE, or the system's standard folder for caches.
+    """Return the folder of the cache: FLEXARM_CACHE, or the standard folder for caches.
 
-    FLEXARM_CACHE set to the null device, `os.devnull`, turns the cache off.
+    If the environment variable FLEXARM_CACHE is the null device, `os.devnull`, there is no cache.
     """
     if environment.get(VARIABLE):
         return Path(environment[VARIABLE])
@@ -39,7 +39,7 @@ def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def _checksum(key: str, data: bytes) -> bytes:
-    """Return a checksum of an entry's key and contents."""
+    """Return a checksum of a cache entry's key and contents."""
     return hashlib.sha256(key.encode() + b"\n" + data).hexdigest().encode()
 
 
@@ -52,10 +52,11 @@ def _size(file: os.DirEntry[str]) -> int:
 
 @dataclass(frozen=True)
 class Cache:
-    """A folder of entries, each a file named by its key; entries with a wrong checksum are ignored.
+    """A folder with one file per cache entry; entries with a wrong checksum are ignored.
 
-    If the folder cannot be created or written to, or another user could have changed it, the cache
-    is empty. Several processes may use the cache at once: a file gets its final name when complete.
+    If the folder cannot be created or written to, or if another user could have changed it, it is
+    not used and the cache is empty. Several processes may use the cache at once, since a file gets
+    its final name only when it is complete.
     """
 
     folder: Path
@@ -67,7 +68,7 @@ class Cache:
         return str(self.folder) == os.devnull
 
     def get(self, key: str) -> bytes | None:
-        """Return the contents of the entry of a key, None if there is no valid entry."""
+        """Return the contents of the cache entry of a key; None if there is no valid entry."""
         path = self.folder / f"{key}{SUFFIX}"
         try:
             check_is_private(self.folder, REMEDY)
@@ -85,7 +86,7 @@ class Cache:
         return data
 
     def put(self, key: str, data: bytes) -> None:
-        """Store an entry; delete the entries unused for longest if the cache is too large."""
+        """Store a cache entry; delete the entries unused for longest if the cache is too large."""
         try:
             self._make_folder()
             check_is_private(self.folder, REMEDY)
@@ -103,20 +104,20 @@ class Cache:
         self._clean_if_due(len(raw))
 
     def entries(self) -> list[os.DirEntry[str]]:
-        """Return the files of all complete entries."""
+        """Return the files of all complete cache entries."""
         return [file for file in self._files() if file.name.endswith(SUFFIX)]
 
     def size(self) -> int:
-        """Return the size of all complete entries [bytes]."""
+        """Return the total size of all complete cache entries [bytes]."""
         return sum(_size(file) for file in self.entries())
 
     def clear(self) -> int:
-        """Delete every file of the cache and return the number of complete entries deleted.
+        """Delete every file of the cache; return the number of complete entries deleted.
 
         Raises
         ------
         FlexarmError
-            If some files cannot be deleted; all others are deleted.
+            If some files of the cache cannot be deleted. All others are then deleted nevertheless.
         """
         deleted, not_deleted = 0, list[str]()
         for file in self._files():
@@ -136,7 +137,7 @@ class Cache:
         return deleted
 
     def check_folder(self) -> None:
-        """Raise an error for a cache folder that cannot be created or is a file."""
+        """Raise an error if the cache folder cannot be created or is a file."""
         if self.off:
             return
         existing = next(
@@ -153,7 +154,7 @@ class Cache:
         )
 
     def check_private(self) -> None:
-        """Raise an error for a cache folder that is ignored because others can write to it."""
+        """Raise an error if the cache folder is ignored because other users can write to it."""
         try:
             check_is_private(self.folder, REMEDY)
         except PermissionError as error:
@@ -164,7 +165,7 @@ class Cache:
             return
 
     def _make_folder(self) -> None:
-        """Create the folder and its parents with access for the user only, for any umask."""
+        """Create the cache folder and its parents, with access for the user only."""
         if not self.folder.is_dir():
             for folder in (*reversed(self.folder.parents), self.folder):
                 folder.mkdir(mode=0o700, exist_ok=True)
@@ -177,12 +178,12 @@ class Cache:
             return []
 
     def _clean_if_due(self, added: int) -> None:
-        """Clean the cache after this process has filled half of the space that was free before."""
+        """Clean the cache after this process has filled half of the space free before."""
         free_bytes = _ROOM.get(self, 0) - added
         _ROOM[self] = free_bytes if free_bytes > 0 else (self.largest_total - self._clean()) // 2
 
     def _clean(self) -> int:
-        """Delete excess and abandoned files and return the total size of all entries [bytes]."""
+        """Delete excess and abandoned files of the cache; return the size of the rest [bytes]."""
         now = time.time()
         total = 0
         by_age: list[tuple[float, int, os.DirEntry[str]]] = []

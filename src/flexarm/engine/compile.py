@@ -1,4 +1,4 @@
-"""Conversion of LLVM code to machine code in this process, and calls of the machine code."""
+"""Machine code from LLVM code, loaded into this process, and calls of the machine code."""
 
 import ctypes
 import functools
@@ -36,7 +36,7 @@ _mine = threading.local()  # LLVM's descriptions of machines
 
 @functools.cache
 def host() -> "Target":
-    """Return the processor of this machine as a compilation target."""
+    """Return this machine's CPU as a compilation target."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     features, triple = llvm.get_host_cpu_features(), llvm.get_default_triple()
@@ -48,7 +48,7 @@ def host() -> "Target":
 
 
 def native_width() -> int:
-    """Return the number of doubles in a vector register of this machine."""
+    """Return the number of doubles in a SIMD register of this machine."""
     features = llvm.get_host_cpu_features()
     if features.get("avx512f"):
         return WIDEST_VECTOR
@@ -58,18 +58,18 @@ def native_width() -> int:
 
 
 def chunk_size(target: "Target", width: int) -> int:
-    """Return the number of operations that one internal function has on a processor.
+    """Return the number of operations per internal function in code for a CPU.
 
     Notes
     -----
-    A function that uses more than 4096 bytes of stack must first call a library of Windows.
-    Functions for Windows are so small that they use less.
+    On Windows, a function that uses more than 4096 bytes of stack must first call a system library.
+    Internal functions for Windows are small enough to use less stack.
     """
     return max(1, WINDOWS_OPERATIONS // width) if "windows" in target.triple else PIECE_OPERATIONS
 
 
 def object_code(code: Code, *, level: Level, target: "Target") -> bytes:
-    """Return the object file of LLVM code for a target."""
+    """Compile LLVM code to an object file for a target."""
     if level not in EFFORT:
         raise FlexarmError(f"level: must be one of {', '.join(EFFORT)}, got '{level}'")
     if target != host():
@@ -87,7 +87,7 @@ def object_code(code: Code, *, level: Level, target: "Target") -> bytes:
 
 
 def machine(target: "Target", effort: int) -> llvm.TargetMachine:
-    """Return LLVM's target machine with a code-generation level, 0 to 3."""
+    """Return the LLVM target machine for an optimisation level from 0 to 3."""
     return llvm.Target.from_triple(target.triple).create_target_machine(
         cpu=target.cpu,
         features=target.features,
@@ -100,12 +100,12 @@ def machine(target: "Target", effort: int) -> llvm.TargetMachine:
 
 
 def foreign_machine(target: "Target", name: str, *, level: Level = "fast") -> llvm.TargetMachine:
-    """Return LLVM's target machine for another processor or a GPU, named `name` in messages.
+    """Return the LLVM target machine for another CPU or a GPU, named `name` in messages.
 
     Raises
     ------
     FlexarmError
-        If the installed llvmlite was built without the target.
+        If the installed llvmlite was built without this target.
     """
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
@@ -120,7 +120,7 @@ def foreign_machine(target: "Target", name: str, *, level: Level = "fast") -> ll
 
 
 def load_object(code: bytes) -> llvm.ExecutionEngine:
-    """Return an engine with an object file loaded; the code is valid while the engine exists."""
+    """Load an object file; its code is valid as long as the returned engine exists."""
     _provide_library()
     # The engine requires a module, although all code comes from the object file.
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine(host(), 0))
@@ -131,9 +131,9 @@ def load_object(code: bytes) -> llvm.ExecutionEngine:
 
 @functools.cache
 def _provide_library() -> None:
-    """Register the functions of the C library by name, so that machine code finds them.
+    """Register functions of the C library, so that machine code can call them by name.
 
-    LLVM ends the process when it loads code that calls a function it cannot find.
+    LLVM would end the process if loaded machine code called a function that it cannot find.
     """
     library = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
     for name in FUNCTIONS | {"floor", "ceil", "fmin", "fmax"}:
@@ -145,7 +145,7 @@ def _provide_library() -> None:
 
 
 def _aligned(shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return an array of zeros, aligned to 64 bytes."""
+    """Return an array of zeros whose memory is aligned to 64 bytes."""
     size = 8 * math.prod(shape)
     raw = np.zeros(size + BUFFER_ALIGNMENT, dtype=np.uint8)
     start = -raw.ctypes.data % BUFFER_ALIGNMENT
@@ -154,7 +154,7 @@ def _aligned(shape: tuple[int, ...]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Target:
-    """A processor to compile for: LLVM's triple, processor name and features."""
+    """A CPU to compile for: LLVM's triple, CPU name and features."""
 
     triple: str
     cpu: str
@@ -163,7 +163,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Signature:
-    """Names, sizes and number of operations of a compiled function."""
+    """Names and sizes of a compiled function's inputs and outputs, and its operation count."""
 
     entry: str
     table_entry: str
@@ -175,7 +175,7 @@ class Signature:
 
 
 class MachineCode:
-    """Machine code in this process, and buffers for its calls from Python."""
+    """Machine code loaded into this process, with arrays for calls from Python."""
 
     def __init__(self, signature: Signature, code: bytes) -> None:
         self.signature = signature
@@ -189,22 +189,23 @@ class MachineCode:
 
 
 class Compiled:
-    """A function as machine code, which stays loaded as long as this object exists.
+    """A compiled function, whose machine code stays loaded as long as this object exists.
 
     Attributes
     ----------
     address : int
-        Address of a C function that takes a pointer to each input, to each output and to a work
-        array of `work_size` doubles, none of which may overlap. The function returns nothing.
-        Matrices are stored row by row. With several lanes, each element is `width` doubles side by
-        side.
+        Address of a C function without return value. Its arguments are a pointer to each input, to
+        each output and to a work array of `work_size` doubles. These arrays must not overlap.
+        Matrices are stored in row-major order. With several SIMD lanes, each matrix element
+        consists of `width` adjacent doubles.
     table_address : int
-        Address of a C function that takes one pointer, to a table of the pointers to these arrays.
+        Address of a C function whose only argument is a pointer to a table with the pointers to the
+        inputs, the outputs and the work array.
     operations : int
-        Number of operations of one evaluation.
+        Number of arithmetic operations of one evaluation.
     constants : tuple of ndarray
-        The last inputs, which `call` appends to its arguments. They are parameters of an arm, if
-        arms with other parameters share the machine code.
+        Values of the last inputs, which `call` appends to its arguments: the parameters of the arm,
+        if arms with other parameters share the machine code.
     """
 
     def __init__(
@@ -219,9 +220,9 @@ class Compiled:
         self._by_table, self._mine = machine_code.by_table, machine_code.mine
 
     def output_shape(self, port: Port) -> tuple[int, ...]:
-        """Return the NumPy shape of an output, without the axis of lanes.
+        """Return the NumPy shape of an output, without the axis of SIMD lanes.
 
-        A derivative with respect to an input of one element is a matrix.
+        A derivative with respect to a scalar input has the shape of a matrix with one column.
         """
         scalars = [by.name for by in self.inputs if by.size == 1]
         names = {f"d_{of.name}_d_{by}" for of in self.outputs for by in scalars}
@@ -233,14 +234,15 @@ class Compiled:
         Parameters
         ----------
         *arrays
-            The inputs, real numbers, each with the shape of its `Port`; with several lanes, with an
-            additional last axis of length `width`. NaN and infinities are not detected.
+            Inputs of the function, real numbers, each with the shape of its `Port`; with several
+            SIMD lanes, with an additional last axis of length `width`. NaN and infinities raise no
+            error.
 
         Returns
         -------
         tuple of ndarray
-            The outputs as new arrays, shaped like inputs. Several threads may call the function at
-            once.
+            Outputs of the function as new arrays. Several threads may call the function at the same
+            time.
         """
         try:
             buffers: _CallBuffers = self._mine.buffers
@@ -252,7 +254,7 @@ class Compiled:
 
 
 def real_numbers(name: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return an input as an array of float64; raise an error for another shape or kind."""
+    """Return an input as an array of float64; raise an error if shape or type is wrong."""
     if type(value) is np.ndarray and value.dtype is DOUBLE and value.shape == shape:
         return value
     try:
@@ -282,7 +284,7 @@ def _described(value: object, numbers: NDArray[Any]) -> str:
 
 
 class _CallBuffers:
-    """Input, output and work arrays for the calls from one thread."""
+    """Input, output and work arrays for calls of a compiled function from one thread."""
 
     def __init__(self, compiled: Compiled) -> None:
         lanes = () if compiled.width == 1 else (compiled.width,)
@@ -296,7 +298,7 @@ class _CallBuffers:
         self.table = ctypes.c_void_p(self._pointers.ctypes.data)
 
     def take(self, arrays: tuple[ArrayLike, ...]) -> None:
-        """Copy the inputs of a call into the input arrays, with a check of shapes and kinds."""
+        """Check shapes and types of the inputs of a call, and copy them to the input arrays."""
         if len(arrays) != len(self._inputs):
             names = ", ".join(self._names)
             raise FlexarmError(f"inputs: must be {len(self._names)} ({names}), got {len(arrays)}")
@@ -311,7 +313,7 @@ class _CallBuffers:
 
 
 class Interpreted(Compiled):
-    """A traced function that CasADi evaluates, and that compiled loops call like machine code."""
+    """A traced function that CasADi evaluates, with the interface of a compiled function."""
 
     def __init__(self, function: ca.Function) -> None:
         self.inputs = tuple(
@@ -342,7 +344,7 @@ class Interpreted(Compiled):
         self._bound[pointers][0]()
 
     def _bind(self, pointers: tuple[int, ...]) -> tuple[Callable[[], None], Any]:
-        """Return a function of arrays at given addresses, and the objects to keep alive."""
+        """Return a C callback that evaluates the function, and the objects to keep alive."""
         buffer: Any  # memory views supply the sizes that CasADi's types require
         buffer, evaluate = self._function.buffer()
         ports = (*self.inputs, *self.outputs)

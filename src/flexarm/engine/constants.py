@@ -1,6 +1,7 @@
 """Limits, tolerances and sizes of compiled code and its cache, each with its unit and reason.
 
-Numbers of file formats, drivers and LLVM, and coefficients of functions, stand where they are used.
+Numbers of file formats, drivers and LLVM, and coefficients of elementary functions, are in the
+modules that use them.
 """
 
 # Cache of machine code

@@ -52,17 +52,17 @@ def trace(
     name
         Name of the result: letters, digits and single underscores.
     function
-        Takes one `SX` per input and returns one `SX` or a sequence of `SX`.
+        Python function of one `SX` per input, which returns one `SX` or a sequence of `SX`.
     inputs
-        Name and size of each input, in order: a length, or rows and columns. A parameter that stays
-        symbolic is an additional input.
+        Name and size of each input, in order. A size is a length, or a pair of rows and columns.
+        Parameters that are to stay symbolic are additional inputs.
     outputs
         Name of each output, in order.
 
     Returns
     -------
     casadi.Function
-        The operations from the inputs to the outputs.
+        CasADi function of the inputs that returns the outputs.
     """
     for identifier in (name, *inputs, *outputs):
         if not casadi.Function.check_name(identifier):
@@ -100,14 +100,15 @@ def jacobian(function: casadi.Function, *, of: str, by: Sequence[str]) -> casadi
     of
         Name of the output.
     by
-        Names of the inputs.
+        Names of the inputs by which to differentiate.
 
     Returns
     -------
     casadi.Function
-        A function of the same inputs. Its first output is the output ``of`` itself, which has most
-        operations in common with the derivatives. Then follows one matrix for each name in `by`,
-        called `d_OF_d_BY`: rows are the elements of the output, columns those of the input.
+        CasADi function of the same inputs. The first output is ``of`` itself, which shares most
+        operations with its derivatives. One Jacobian matrix for each name in `by` follows, called
+        `d_OF_d_BY`; the rows of the matrix belong to elements of the output, the columns to
+        elements of the input.
     """
     for kind, requested, available in (
         ("output", [of], function.name_out()),
@@ -138,12 +139,13 @@ def compile_function(
     function
         The traced function.
     level
-        `quick` compiles five to seven times faster, `fast` runs 1.3 to 1.8 times faster.
+        Optimisation level: `quick` compiles five to seven times faster, `fast` runs 1.3 to 1.8
+        times faster.
     width
-        Number of arms evaluated at once, each in its lane of a vector register;
-        `flexarm.engine.compile.native_width` says how many the machine has.
+        Number of arms evaluated at once, one per lane of a SIMD register. The machine has
+        `flexarm.engine.compile.native_width` lanes.
     cache
-        Cache of machine code; by default the user's cache folder.
+        Cache of machine code; None for the user's cache folder.
 
     Returns
     -------
@@ -161,15 +163,15 @@ def compile_recipe(
     width: int = 1,
     cache: Cache | None = None,
 ) -> Compiled:
-    """Return machine code stored under a recipe; build the stream only if it is not stored.
+    """Return machine code from the cache, or build and compile a stream if it is not there.
 
     Parameters
     ----------
     recipe
-        A text that determines the function: in one version of flexarm's source, calls with equal
-        recipes must request the same function.
+        Text that identifies the function: within one version of flexarm's source, calls with equal
+        texts must mean the same function.
     make
-        Builds the stream of operations.
+        Function that builds the stream of operations.
     level, width, cache
         As for `compile_function`.
 
@@ -193,16 +195,16 @@ def compile_recipe(
 
 
 def noted(recipe: str) -> str | None:
-    """Return the text stored in the cache under a recipe; None if there is none.
+    """Return the text stored in the cache for a recipe; None if there is none.
 
-    A recipe is a text that determines the note, such as all parameters of a computation.
+    The recipe is a text that identifies the stored text, such as all parameters of a computation.
     """
     note = Cache(cache_folder()).get(_recipe_key(recipe, b"note"))
     return None if note is None else note.decode()
 
 
 def keep_note(recipe: str, note: str) -> None:
-    """Store a text note in the cache under a recipe, a text that determines the note."""
+    """Store a text in the cache; the recipe is another text that identifies it."""
     Cache(cache_folder()).put(_recipe_key(recipe, b"note"), note.encode())
 
 
@@ -232,7 +234,7 @@ def compile_stream(
 
 
 def _loaded(key: str, entry: bytes) -> Compiled:
-    """Return the machine code of a key, loaded from its cache entry if it is not loaded yet."""
+    """Return the machine code for a cache key, loaded from the cache if necessary."""
     header, _, code = entry.partition(b"\n")
     fields = json.loads(header)
     for side in ("inputs", "outputs"):
@@ -249,7 +251,7 @@ def _key(*parts: bytes) -> str:
 
 
 def _settings(level: Level, width: int) -> bytes:
-    """Return the part of a cache key for processor, versions, optimisation level and lanes."""
+    """Return the part of a cache key for CPU, versions, optimisation level and SIMD lanes."""
     if not isinstance(width, int) or width < 1 or width & (width - 1):
         # LLVM pads vectors whose number of lanes is no power of 2.
         raise FlexarmError(

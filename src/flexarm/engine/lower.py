@@ -1,4 +1,4 @@
-"""Conversion of a CasADi function to a stream without duplicates, negations and unused values."""
+"""Conversion of a CasADi function to a list of operations without redundant ones."""
 
 import math
 import struct
@@ -23,23 +23,24 @@ NAMES: dict[int, str] = {
 
 
 def lower(function: casadi.Function) -> Stream:
-    """Return the stream of straight-line operations of a CasADi function.
+    """Return the operations of a CasADi function as a stream of scalar operations.
 
     Parameters
     ----------
     function
-        A function of `SX` symbols without free symbols, in which every operation is scalar.
+        CasADi function of `SX` symbols without free symbols.
 
     Returns
     -------
     Stream
-        Common subexpressions are computed once, negations folded into sums and products, divisions
-        by the same value share one reciprocal, and unused operations are removed.
+        Operations of the function, simplified: common subexpressions are computed once, negations
+        become part of sums and products, divisions by the same value share one reciprocal, and
+        unused operations are removed.
 
     Raises
     ------
     FlexarmError
-        If the function is not of `SX`, has free symbols, or has an operation that is not known.
+        If the function is not of type `SX`, has free symbols, or contains an unknown operation.
     """
     _check(function)
     inputs = tuple(
@@ -58,7 +59,7 @@ def lower(function: casadi.Function) -> Stream:
 
 
 def _unsigned(reference: int) -> int:
-    """Return the value number of a signed reference."""
+    """Return the number of the value to which a signed reference refers."""
     return reference if reference >= 0 else ~reference
 
 
@@ -148,13 +149,13 @@ def _share_reciprocals(
     is_needed: list[bool],
     divisions: Counter[int],
 ) -> tuple["_LoweredValues", dict[tuple[int, int], int]]:
-    """Return the needed values, with x/d rewritten as x*(1/d) where several are divided by d.
+    """Return the operations with x/d replaced by x*(1/d) where several values are divided by d.
 
     Notes
     -----
-    CasADi converts (1/d)*x to x/d, even if the author wrote the former. A division takes as long as
-    several multiplications; a single division by d is unchanged, since it is one operation, rounded
-    once.
+    CasADi converts (1/d)*x to x/d, even if the author of the equations wrote (1/d)*x. A division
+    takes as long as several multiplications. A single division by d is not changed, since x*(1/d)
+    would be two operations with two rounding errors.
     """
     rebuilt = _LoweredValues()
     references: list[int] = []
@@ -191,7 +192,7 @@ def _finish(
     values: "_LoweredValues",
     results: dict[tuple[int, int], int],
 ) -> Stream:
-    """Return the stream of the needed values: constants, then loads, then operations."""
+    """Return the needed values as a stream: constants, then loads of inputs, then operations."""
     results = {index: values.positive(reference) for index, reference in results.items()}
     is_needed = _needed(values, results)
     kinds: dict[str, list[int]] = {"constant": [], "load": [], "operation": []}
@@ -216,9 +217,10 @@ def _finish(
 
 
 class _LoweredValues:
-    """Values under construction; equal operations on equal operands are stored once.
+    """Values of a stream under construction; equal operations are stored once.
 
-    Methods take and return signed references: k stands for value k, ~k for minus value k.
+    The methods take and return signed references to values: k stands for value k, and ~k (its
+    bitwise complement) for minus value k.
     """
 
     def __init__(self) -> None:
@@ -231,7 +233,7 @@ class _LoweredValues:
         self._plain_constant(2.0)  # constants within rounding of 2 then become 2
 
     def define(self, op: str, a: int, b: int = -1) -> int:
-        """Return the index of the value of an operation; define the value if it is new."""
+        """Return the index of the value that an operation computes; add the value if it is new."""
         key = (op, a, b)
         value = self._known.get(key)
         if value is None:
@@ -241,13 +243,13 @@ class _LoweredValues:
         return value
 
     def constant(self, number: float) -> int:
-        """Return the reference of a constant; a negative number is minus a positive constant."""
+        """Return a signed reference to a constant; only its magnitude is stored."""
         if math.copysign(1.0, number) < 0.0:
             return ~self._plain_constant(-number)
         return self._plain_constant(number)
 
     def _plain_constant(self, number: float) -> int:
-        """Return the value number of a non-negative constant; equal constants share it."""
+        """Return the index of a non-negative constant; equal constants are stored once."""
         (bits,) = struct.unpack("q", struct.pack("d", number))
         group, tolerance = bits // FOLDED_ROUNDING, 1
         if SMALLEST_DIVISOR < number < LARGEST_DIVISOR:
@@ -263,21 +265,21 @@ class _LoweredValues:
         return value
 
     def number(self, reference: int) -> float | None:
-        """Return the number to which a reference refers; None if the value is no constant."""
+        """Return the number that a reference stands for; None if it is not a constant."""
         if reference >= 0:
             return self._numbers.get(reference)
         number = self._numbers.get(~reference)
         return None if number is None else -number
 
     def positive(self, reference: int) -> int:
-        """Return an unsigned reference to a value; define the negated value if necessary."""
+        """Return an unsigned reference to a value; add an operation that negates it if needed."""
         if reference >= 0:
             return reference
         number = self.number(reference)
         return self.define("neg", ~reference) if number is None else self._plain_constant(number)
 
     def apply(self, op: int, arguments: list[int]) -> int:
-        """Return the reference of the result of a CasADi operation."""
+        """Return a signed reference to the result of a CasADi operation."""
         name = NAMES.get(op)
         if name is not None:
             return self.combine(name, arguments)
@@ -297,7 +299,7 @@ class _LoweredValues:
         )
 
     def combine(self, op: str, arguments: list[int]) -> int:
-        """Return the reference of the result of a stream operation on signed references."""
+        """Return a signed reference to the result of an operation on signed references."""
         if op == "mul":
             return self.multiply(arguments[0], arguments[1])
         if op == "add":
@@ -320,7 +322,7 @@ class _LoweredValues:
         return self.define(op, *arguments)
 
     def add(self, a: int, b: int) -> int:
-        """Return the reference of a + b as a sum or difference of unsigned values."""
+        """Return a signed reference to a + b, computed as a sum or difference."""
         p, q = a if a >= 0 else ~a, b if b >= 0 else ~b
         if p in self._numbers or q in self._numbers:  # few operands are constants
             x, y = self.number(a), self.number(b)
@@ -353,7 +355,7 @@ class _LoweredValues:
         return self.define("sub", positive, negated_other)
 
     def multiply(self, a: int, b: int) -> int:
-        """Return the reference of a * b as a product of unsigned values."""
+        """Return a signed reference to a * b, computed as a product of unsigned values."""
         p, q = a if a >= 0 else ~a, b if b >= 0 else ~b
         product = -1
         if p in self._numbers or q in self._numbers:  # few operands are constants
@@ -372,7 +374,7 @@ class _LoweredValues:
         return ~product if (a < 0) != (b < 0) else product
 
     def divide(self, a: int, b: int) -> int:
-        """Return the reference of a / b, a product if b is a constant."""
+        """Return a signed reference to a / b, computed as a product if b is a constant."""
         divisor = self.number(b)
         if divisor is not None and SMALLEST_DIVISOR < abs(divisor) < LARGEST_DIVISOR:
             return self.multiply(a, self.constant(1.0 / divisor))

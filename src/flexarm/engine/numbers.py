@@ -1,7 +1,7 @@
-"""Symbols in place of an object's numbers, so that one trace is valid for other numbers too.
+"""Symbols in place of the numbers of an arm, so that equations are traced only once.
 
-Objects share traced equations if they have equal `Pattern`: they differ only in their numbers, have
-0, 1 and -1 at the same places, and have equal or opposite numbers at the same places.
+Two arms share traced equations if they differ only in their numbers, have 0, 1 and -1 at the same
+places, and have equal or opposite numbers at the same places; they then have equal `Pattern`.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ Operator = Callable[["Number", Any], Any]
 
 
 def _both_ways(op: Callable[[Any, Any], Any]) -> tuple[Operator, Operator]:
-    """Return the methods of a binary operator for a `Number` as left and as right operand."""
+    """Return the methods of a binary operator with a `Number` as left or right operand."""
 
     def left_operand(self: "Number", other: Any) -> Any:
         return self._with(op, other)
@@ -34,17 +34,18 @@ def _both_ways(op: Callable[[Any, Any], Any]) -> tuple[Operator, Operator]:
 
 
 class Number:
-    """A symbol for a number that is not 0.
+    """A symbol that stands for a number other than 0.
 
-    Conversion to float raises an error, so that equations never depend unnoticed on one value.
+    Conversion of the symbol to float raises an error, so that traced equations never depend
+    unnoticed on the present value.
 
     Parameters
     ----------
     expr
-        The symbol, or an expression of symbols.
+        CasADi symbol, or expression of symbols.
     value
-        Function that returns the value and records the use of the value; None for a number that may
-        not be compared.
+        Function that returns the present value and records that it was used; None for a number that
+        must not be compared.
     """
 
     __slots__ = ("_value", "expr")
@@ -54,7 +55,7 @@ class Number:
         self.expr, self._value = expr, value
 
     def __SX__(self) -> ca.SX:
-        """Return the CasADi expression; CasADi calls this method for conversion."""
+        """Return the CasADi expression; CasADi calls this method to convert the number."""
         return self.expr
 
     def __float__(self) -> float:
@@ -96,12 +97,12 @@ class Number:
         return self
 
     def __abs__(self) -> Any:
-        """Return the absolute value of the number, as a symbol."""
+        """Return the absolute value of the number as a symbolic expression."""
         value = self._value
         return number(ca.fabs(self.expr), None if value is None else lambda: abs(value()))
 
     def sqrt(self) -> Any:
-        """Return the square root; NumPy calls this method."""
+        """Return the square root of the number; NumPy calls this method."""
         value = self._value
         return number(ca.sqrt(self.expr), None if value is None else lambda: value() ** 0.5)
 
@@ -113,19 +114,19 @@ class Number:
         return op(self._value(), other) if isinstance(other, int | float) else NotImplemented
 
     def __lt__(self, other: object) -> Any:
-        """Return whether the value is less than another."""
+        """Return whether the present value is less than another number."""
         return self._compare(operator.lt, other)
 
     def __le__(self, other: object) -> Any:
-        """Return whether the value is at most another."""
+        """Return whether the present value is at most another number."""
         return self._compare(operator.le, other)
 
     def __gt__(self, other: object) -> Any:
-        """Return whether the value is greater than another."""
+        """Return whether the present value is greater than another number."""
         return self._compare(operator.gt, other)
 
     def __ge__(self, other: object) -> Any:
-        """Return whether the value is at least another."""
+        """Return whether the present value is at least another number."""
         return self._compare(operator.ge, other)
 
     def __bool__(self) -> bool:
@@ -138,7 +139,7 @@ class Number:
 
 
 def as_numbers(symbols: ca.SX) -> list[Number]:
-    """Return the elements of a column of symbols, shape (n,), as `Number` objects."""
+    """Return the elements of a column of n symbols as n `Number` objects."""
     return [Number(symbols[k]) for k in range(symbols.shape[0])]
 
 
@@ -149,11 +150,11 @@ def number(expression: ca.SX, value: Callable[[], float] | None = None) -> Numbe
 
 @dataclass(frozen=True)
 class Pattern:
-    """Structure of an object's numbers: which are constants, equal, or equal with opposite sign.
+    """Which numbers of an object are constants, equal, or equal with opposite sign.
 
-    A pattern of several objects is valid for all of them: a number is a constant if it is the same
-    0, 1 or -1 in every object, and two numbers share a symbol if they are equal or opposite in
-    every object.
+    A pattern may belong to several objects: a number is then a constant if it is 0 in every object,
+    or 1 in every one, or -1, and two numbers share a symbol if they are equal or opposite in every
+    object.
     """
 
     constant: Array  # value of each constant, (n,); NaN for a number with a symbol
@@ -164,14 +165,14 @@ class Pattern:
 
     @classmethod
     def of(cls, numbers: Array, groups: Ints) -> "Pattern":
-        """Return the structure that the numbers of K objects have in common.
+        """Return the pattern that the numbers of K objects have in common.
 
         Parameters
         ----------
         numbers
-            Numbers of K objects, (n, K).
+            Numbers of the objects, one column per object, (n, K).
         groups
-            Group of each number, (n,): numbers of two groups are not compared.
+            Group of each number, (n,); only numbers of the same group are compared.
         """
         numbers = snapped(numbers)
         value = numbers[:, 0]
@@ -202,19 +203,19 @@ class Pattern:
 
     @property
     def key(self) -> str:
-        """Hash of the pattern, the same for all objects with equal patterns."""
+        """Hash of the pattern; objects with equal patterns have equal hashes."""
         sha = hashlib.sha256()
         for array in (self.constant, self.symbol, self.sign, self.zero):
             sha.update(array.tobytes())
         return sha.hexdigest()
 
     def values(self, numbers: Array) -> tuple[Array, NDArray[np.bool_]]:
-        """Return symbol values of N objects, (k, N), and whether each fits the pattern, (N,).
+        """Return the values of the k symbols for N objects, (k, N), and whether each object fits.
 
         Parameters
         ----------
         numbers
-            Numbers of the objects, (n, N).
+            Numbers of the objects, one column per object, (n, N).
         """
         if len(numbers) != len(self.symbol):
             return np.zeros((len(self.first), numbers.shape[1])), np.zeros(numbers.shape[1], bool)
@@ -234,7 +235,7 @@ class Pattern:
         return symbol_values, np.asarray(fits)
 
     def opened(self, symbols: ca.SX) -> list[Number | float]:
-        """Return the n numbers of an object as constants or signed symbols, given the k symbols."""
+        """Return the n numbers of an object as constants or signed symbols, from the k symbols."""
         positives = as_numbers(symbols)
         negatives = [-positive for positive in positives]
         return [
@@ -246,6 +247,6 @@ class Pattern:
 
 
 def snapped(numbers: Array) -> Array:
-    """Return numbers with values within rounding of 1 or -1 replaced by 1 or -1."""
+    """Return numbers of which those equal to 1 or -1 by rounding are replaced by 1 or -1."""
     is_near = np.abs(np.abs(numbers) - 1.0) <= UNIT_ROUNDING
     return np.where(is_near, np.sign(numbers), numbers) if is_near.any() else numbers

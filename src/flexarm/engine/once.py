@@ -1,4 +1,4 @@
-"""Cache of symbolic expressions that several functions of one arm share."""
+"""Cache of symbolic expressions that several equations of one arm share."""
 
 import threading
 from collections.abc import Callable, Hashable, Sequence
@@ -13,19 +13,19 @@ _mine = threading.local()
 
 
 def once(owner: object, kind: Hashable, symbols: Sequence[Any], make: Callable[[], T]) -> T:
-    """Return the result of ``make``, cached per thread by owner, kind and symbols.
+    """Return the result of ``make``, cached for equal owner, kind and symbols.
 
     Parameters
     ----------
     owner
-        The traced object, such as a model, which must not change.  The expressions of the last few
-        owners are cached.
+        Object whose equations are traced, such as a model; it must not change. Results are cached
+        for the last few owners.
     kind
-        Key that distinguishes the results of one owner.
+        Key that distinguishes different results of one owner.
     symbols
         Symbols on which the result depends. If one of them is a number, the result is not cached.
     make
-        Function that traces the result, which must not be changed either.
+        Function that computes the result. The result must not be changed, since it is cached.
     """
     if not all(isinstance(symbol, SX) for symbol in symbols):
         return make()
@@ -42,6 +42,6 @@ def once(owner: object, kind: Hashable, symbols: Sequence[Any], make: Callable[[
 
 
 def _nodes(matrix: SX) -> tuple[int, ...]:
-    """Return a hashable key of an expression: its sparsity and the hashes of its nodes."""
+    """Return a hashable key of a CasADi expression: its sparsity and the hashes of its nodes."""
     nodes: list[Any] = matrix.elements()
     return (*matrix.sparsity().compress(), *(node.element_hash() for node in nodes))

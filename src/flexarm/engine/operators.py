@@ -1,9 +1,9 @@
 """Faster operators of CasADi symbols while an equation is traced.
 
-For each operation, CasADi's Python layer tries all signatures in turn, first those for numbers.
-This takes ten times as long as the operation itself.  `SX.binary`, for sums, products, quotients
-and powers, has a single signature; for all other functions CasADi detects immediately that a symbol
-is no number, no array of numbers and no sequence.
+For each operation, CasADi's Python layer tries all call signatures in turn, first those for
+numbers, which takes ten times as long as the operation itself. The method `SX.binary`, for sums,
+products, quotients and powers, has only one signature. For all other functions, the operators here
+make CasADi detect immediately that a symbol is no number, no array of numbers and no sequence.
 """
 
 import gc
@@ -31,10 +31,10 @@ _collected = True  # whether garbage collection was on before
 def direct_operators() -> Iterator[None]:
     """Speed up + - * / ** of an `SX` with an `SX` or a number within a ``with`` block.
 
-    The resulting expression nodes are the same as without the speed-up. Other functions search for
-    a signature half as long, since an `SX` immediately reports that it has no numbers. Garbage
-    collection is paused, since it would take a tenth of the time and find nothing among some ten
-    thousand expressions in use.
+    The resulting expressions are the same as without the speed-up. Other CasADi functions find
+    their signature in half the time, since an `SX` immediately reports that it is not numeric.
+    Garbage collection is paused, since it would take a tenth of the time and find nothing to free
+    among ten thousand expressions in use.
     """
     _count(1)
     try:
@@ -44,7 +44,7 @@ def direct_operators() -> Iterator[None]:
 
 
 def _count(change: int) -> None:
-    """Count users of the fast operators; install them for the first, remove them after the last."""
+    """Count the users of the fast operators; install them for the first, remove them at the end."""
     global _users, _collected
     with _lock:
         if _users + change == 0:
@@ -79,7 +79,7 @@ def _none(x: SX | DM) -> None:
 
 
 class _Size(int):
-    """Replacement of the method `SX.size` that is also an int, as CasADi expects of arrays."""
+    """Replacement of the method `SX.size` that is also an int, which CasADi tests first."""
 
     of: SX
 
@@ -95,7 +95,7 @@ def _size(x: SX) -> _Size:
 
 
 def _itself(x: DM) -> DM:
-    """Return the argument itself, which stops CasADi from trying to convert numbers to symbols."""
+    """Return the argument unchanged, so that CasADi does not try to convert numbers to symbols."""
     return x
 
 

@@ -1,7 +1,7 @@
-"""Checks that only the user who runs flexarm can write to files and folders.
+"""Checks that only the user who runs flexarm can write to certain files and folders.
 
-Windows has no file modes and user numbers; folders below the user's own profile are private there,
-and only the kind of a file is checked.
+Windows has no file modes and user numbers. On Windows, folders below the user's profile count as
+private, and only the type of a file is checked.
 """
 
 import os
@@ -28,11 +28,11 @@ def check_is_private(folder: Path, remedy: str) -> None:
     Raises
     ------
     FlexarmError
-        If the folder belongs to or is writable for another user.
+        If the folder belongs to another user, or another user can write to it.
     PermissionError
         If a user other than root could replace a part of the path.
     OSError
-        If there is no such folder.
+        If the folder does not exist.
     """
     if sys.platform == "win32":
         return
@@ -53,7 +53,7 @@ def check_is_private(folder: Path, remedy: str) -> None:
 
 
 def _check_way(folder: Path) -> None:
-    """Check that no other user can change part of the path to a folder, links included."""
+    """Check that no other user can change part of the path to a folder, or a link in it."""
     _check_holder("/", os.lstat("/"))
     # str instead of Path for speed: this runs for every entry.
     resolved, remaining, links = "", _parts(os.path.join(os.getcwd(), folder)), 0
@@ -84,7 +84,7 @@ def _parts(path: str) -> list[str]:
 
 
 def _check_holder(name: str, status: os.stat_result) -> None:
-    """Raise an error if a user other than root could rename files in a folder, or move a link."""
+    """Raise an error if a user other than root could rename files in a folder."""
     mode = status.st_mode
     if status.st_uid not in (0, os.geteuid()):
         raise PermissionError(f"'{name}' belongs to user {status.st_uid}")
@@ -96,7 +96,7 @@ def _check_holder(name: str, status: os.stat_result) -> None:
 
 
 def _is_own_group(group: int) -> bool:
-    """Return whether a group is private to the user: same number, no other members."""
+    """Return whether a user group is private: it has the user's number and no other members."""
     import grp
     import pwd
 
@@ -110,12 +110,14 @@ def _is_own_group(group: int) -> bool:
 def read_own(path: Path) -> bytes:
     """Return the contents of a regular file that no other user can have written.
 
-    The checks are made on the opened file, so that the file cannot be replaced after the checks.
+    Owner and permissions are checked on the opened file, so that it cannot be replaced after the
+    check.
 
     Raises
     ------
     OSError
-        If the file cannot be read, is not regular, or is not the user's alone.
+        If the file cannot be read, is not a regular file, or could have been written by another
+        user.
     """
     handle = os.open(path, READING)
     try:

@@ -1,4 +1,4 @@
-"""Split of a stream into a part computed once from constant inputs and a part for every call."""
+"""Division of a function into a part computed once and a part computed in every call."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -12,20 +12,20 @@ CONSTANTS = "constants"
 
 
 def split(stream: Stream, numbers: str) -> tuple[Stream, Stream]:
-    """Split a stream: operations that depend on the last input alone, and all others.
+    """Separate the operations that depend on the last input alone from all others.
 
     Parameters
     ----------
     stream
-        The whole function.
+        Operations of the whole function.
     numbers
-        Name of the last input, which has the same values in all calls.
+        Name of the last input, which has the same value in all calls.
 
     Returns
     -------
     prologue, body
-        The prologue takes the last input and returns ``constants``, shape (n,), which replace the
-        last input in the body.
+        Operations of two functions. The prologue has only the last input and returns ``constants``,
+        shape (n,). The body has ``constants`` in place of the last input.
     """
     *inputs, last = stream.inputs
     assert last.name == numbers
@@ -62,9 +62,9 @@ def split(stream: Stream, numbers: str) -> tuple[Stream, Stream]:
 
 
 def settled(stream: Stream, values_by_input: Mapping[int, NDArray[np.float64]]) -> Stream:
-    """Return the stream with inputs of known values, given by index, replaced by constants.
+    """Return a stream in which inputs of known value are replaced by constants.
 
-    Equal numbers become one constant.
+    Inputs of equal value become one constant.
     """
     values = [
         float(values_by_input[load.port].flat[load.element])
@@ -96,7 +96,7 @@ def settled(stream: Stream, values_by_input: Mapping[int, NDArray[np.float64]]) 
 
 
 def _late(stream: Stream, port: int) -> list[bool]:
-    """Return one bool per value: whether the value depends on an input other than ``port``."""
+    """Return, for each value, whether it depends on another input than ``port``."""
     varies = [False] * stream.first_load + [load.port != port for load in stream.loads]
     for _, a, b in stream.operations:
         varies.append(varies[a] or (b >= 0 and varies[b]))
@@ -104,7 +104,7 @@ def _late(stream: Stream, port: int) -> list[bool]:
 
 
 def _operands(operations: Iterable[Operation]) -> set[int]:
-    """Return the numbers of all values that operations use."""
+    """Return the indices of all values that the operations use."""
     return {value for _, *operands in operations for value in operands if value >= 0}
 
 
@@ -117,7 +117,7 @@ def _part(
     stores: Iterable[Store],
     extra_constants: Sequence[float] = (),
 ) -> Stream:
-    """Return a stream of selected operations; it stores ``extra_constants`` first."""
+    """Return a stream of selected operations, which first stores ``extra_constants``."""
     operations_ = [stream.operations[k - stream.first_operation] for k in operations]
     stores = list(stores)
     used_values = _operands(operations_) | {store.value for store in stores}

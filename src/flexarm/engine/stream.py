@@ -1,4 +1,4 @@
-"""The stream: straight-line operations of one function, and counts of the operations by kind."""
+"""The stream: a function as a list of scalar operations, with operation counts by kind."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -32,8 +32,9 @@ def counts(stream: "Stream") -> "OperationCounts":
 
     Notes
     -----
-    Emitted operations are counted: a square is a multiplication, twice a value an addition, and a
-    negation is not counted, since it is folded into the sum or product that uses it.
+    The counted operations are those of the machine code: a square counts as a multiplication, twice
+    a value as an addition, and a negation is not counted, since it is part of the sum or product
+    that uses it.
     """
     ops = Counter(operation.op for operation in stream.operations)
     return OperationCounts(
@@ -46,7 +47,7 @@ def counts(stream: "Stream") -> "OperationCounts":
 
 
 class Port(NamedTuple):
-    """A named input or output: a dense matrix stored row by row."""
+    """A named input or output of a function: a dense matrix in row-major order."""
 
     name: str
     rows: int
@@ -54,24 +55,24 @@ class Port(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Return the number of elements of the port's matrix."""
+        """Return the number of elements of the input or output."""
         return self.rows * self.columns
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Return the NumPy shape; a matrix with one column is a vector, shape (rows,)."""
+        """Return the NumPy shape of the input or output; a column has the shape (rows,)."""
         return (self.rows,) if self.columns == 1 else (self.rows, self.columns)
 
 
 class Load(NamedTuple):
-    """Reading of one element of an input: the input's index and the element's row-major index."""
+    """Read access to one element of an input: index of the input, row-major index in it."""
 
     port: int
     element: int
 
 
 class Operation(NamedTuple):
-    """An operation on one or two values, given by their numbers; b is -1 for one value."""
+    """A scalar operation on one or two values, given by their indices; -1 for no second value."""
 
     op: str
     a: int
@@ -79,14 +80,14 @@ class Operation(NamedTuple):
 
     @property
     def operands(self) -> tuple[int, ...]:
-        """Return the numbers of the one or two values that the operation uses."""
+        """Return the indices of the one or two values that the operation uses."""
         return (self.a,) if self.b < 0 else (self.a, self.b)
 
 
 def renumbered(
     operations: Sequence[tuple[str, int, int]], number: Sequence[int]
 ) -> tuple[Operation, ...]:
-    """Return operations with renumbered operands; ``number[-1]`` must be -1."""
+    """Return operations whose operands have new indices; ``number[-1]`` must be -1."""
     place = number.__getitem__
     names, first, second = zip(*operations, strict=True) if operations else ((), (), ())
     triples = zip(names, map(place, first), map(place, second), strict=True)
@@ -94,7 +95,7 @@ def renumbered(
 
 
 class Store(NamedTuple):
-    """An assignment of a value, given by number, to an element of an output."""
+    """Assignment of a value, given by its index, to an element of an output."""
 
     port: int
     element: int
@@ -103,10 +104,11 @@ class Store(NamedTuple):
 
 @dataclass(frozen=True)
 class Stream:
-    """A function as a list of operations, each of which defines a new value.
+    """A function as a list of scalar operations, each of which computes a new value.
 
-    Values are numbered consecutively: constants, loads, operations. An operation uses values of
-    lower numbers only. The stores assign every element of every output.
+    The values of a stream are numbered consecutively: first constants, then elements of the inputs,
+    then results of operations. An operation uses only values with lower indices. Every element of
+    every output is assigned a value.
     """
 
     name: str
@@ -119,12 +121,12 @@ class Stream:
 
     @property
     def first_load(self) -> int:
-        """Return the number of the first value that is read from an input."""
+        """Return the index of the first value that is read from an input."""
         return len(self.constants)
 
     @property
     def first_operation(self) -> int:
-        """Return the number of the first value that an operation computes."""
+        """Return the index of the first value that an operation computes."""
         return len(self.constants) + len(self.loads)
 
 

@@ -1,8 +1,8 @@
 """Compilation of a stream to a WebAssembly module, for browsers and Node.
 
-LLVM's object file for wasm32 is a module without a section of exported names; the section is added
-here. The module imports a memory, a table of functions (not used) and the stack pointer, but no
-function. The stack grows towards 0.
+LLVM's object file for wasm32 is a WebAssembly module without exported names, which are added here.
+The WebAssembly module imports a memory, a table of functions (not used) and the stack pointer, but
+no functions. The stack of the module grows towards address 0.
 """
 
 from collections.abc import Iterable, Sequence
@@ -44,7 +44,7 @@ class WasmModule:
 def wasm_module(stream: Stream, *, level: Level = "fast") -> WasmModule:
     """Return a stream of operations compiled to WebAssembly.
 
-    Results are bitwise equal to results on a processor without fused multiply-add.
+    The results are bitwise equal to those of a CPU without fused multiply-add.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def wasm_module(stream: Stream, *, level: Level = "fast") -> WasmModule:
 
 
 def module_of(stream: Stream, code: Code, level: Level) -> WasmModule:
-    """Compile LLVM code emitted with the dialect `BARE` to a stream's WebAssembly module."""
+    """Compile LLVM code of a function, emitted for the dialect `BARE`, to WebAssembly."""
     target = foreign_machine(WASM, "WebAssembly", level=level)
     binary, reserved = link([read(code.text, target)], [code.entry], target)
     return WasmModule(binary, code.entry, reserved, code.work_size, stream.inputs, stream.outputs)
@@ -72,12 +72,12 @@ def read(text: str, target: llvm.TargetMachine) -> llvm.ModuleRef:
 def link(
     modules: Sequence[llvm.ModuleRef], entries: Iterable[str], target: llvm.TargetMachine
 ) -> tuple[bytes, int]:
-    """Link LLVM modules into one WebAssembly module that exports given functions.
+    """Link LLVM modules to one WebAssembly module that exports the named functions.
 
     Returns
     -------
     code, reserved
-        The fields of `WasmModule` with these names.
+        Contents of the module, and bytes of memory that it reserves, as in `WasmModule`.
     """
     first, *remaining = modules
     for module in remaining:
@@ -98,7 +98,7 @@ def _sections(module: bytes) -> list[tuple[int, bytes]]:
 
 
 def _with_exports(sections: list[tuple[int, bytes]], names: Sequence[str]) -> bytes:
-    """Return a WebAssembly module with named function exports and without linker sections."""
+    """Return a WebAssembly module that exports named functions, without linker sections."""
     numbers = _function_numbers(sections)
     export = _number(len(names))
     for name in names:
@@ -111,7 +111,7 @@ def _with_exports(sections: list[tuple[int, bytes]], names: Sequence[str]) -> by
 
 
 def _function_numbers(sections: list[tuple[int, bytes]]) -> dict[str, int]:
-    """Return the indices of functions by name, from the object file's symbol table."""
+    """Return the indices of functions by name, from the symbol table of the object file."""
     table = _symbol_table(sections)
     indices: dict[str, int] = {}
     count, offset = _read(table, 0)
@@ -151,7 +151,7 @@ def _symbol_table(sections: list[tuple[int, bytes]]) -> bytes:
 
 
 def _data_size(sections: list[tuple[int, bytes]]) -> int:
-    """Return the end address of a module's data [bytes]."""
+    """Return the end address of the constant data of a module [bytes]."""
     end = 0
     for kind, body in sections:
         if kind != DATA:
@@ -167,7 +167,7 @@ def _data_size(sections: list[tuple[int, bytes]]) -> int:
 
 
 def _read(data: bytes, offset: int, *, signed: bool = False) -> tuple[int, int]:
-    """Return the LEB128 integer at an offset, and the offset behind it."""
+    """Return the integer in LEB128 encoding at an offset, and the offset of the next byte."""
     value = shift = 0
     while True:
         byte = data[offset]
@@ -180,7 +180,7 @@ def _read(data: bytes, offset: int, *, signed: bool = False) -> tuple[int, int]:
 
 
 def _number(value: int) -> bytes:
-    """Return a non-negative integer in LEB128 encoding."""
+    """Return the LEB128 encoding of a non-negative integer."""
     encoded = bytearray()
     while value > 127:
         encoded.append(value & 127 | 128)

@@ -1,1 +1,1 @@
-"""Kernels: typed Python functions with loops, compiled to machine code or translated to C."""
+"""Kernels: typed Python functions with loops, compiled to machine code or printed as C."""

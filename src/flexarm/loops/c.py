@@ -1,10 +1,10 @@
-"""Translation of kernels to C99, for programs that a C compiler builds.
+"""Translation of kernels (compiled Python functions) to C99.
 
-A record becomes a struct of the fields that the printed kernels use, a kernel a static function.
-Ints are ``long long`` and must not overflow.  All other semantics are those of compiled kernels
-(`flexarm.loops.language`).  Three constructs raise an error, since C leaves their order of
-evaluation or their types open: calls by address, names assigned to arrays or records, and a call
-that changes a record or an array beside another operand.
+A kernel becomes a static C function, and a record a struct with the fields that the kernels use.
+Ints are ``long long`` and must not overflow. Otherwise the C functions compute the same as the
+machine code of kernels. Three constructs raise an error, since C does not define their types or
+their order of evaluation: calls by address, local names for arrays or records, and a call that
+changes a record or an array that another operand of the same expression may read.
 """
 
 import ast
@@ -43,7 +43,7 @@ CONSTANT, READS, CHANGES = range(3)  # side effects of evaluating an expression
 
 
 class CLoops(NamedTuple):
-    """C text of kernels: struct definitions and static functions."""
+    """C text of kernels: definitions of structs and of static functions."""
 
     records: str  # structs
     functions: str  # static functions, called functions before their callers
@@ -57,10 +57,10 @@ def print_c(
     Parameters
     ----------
     kernels
-        The kernels; a kernel ``NAME`` becomes the C function ``kernel_NAME``.
+        Kernels to print. A kernel ``NAME`` becomes the C function ``kernel_NAME``.
     outside
-        C names of kernels and record types that the program defines itself: for a kernel a function
-        with the same parameters, for a record type ``struct NAME``.
+        C names of kernels and record types that other C code defines: for a kernel, a function with
+        the same parameters; for a record type, ``struct NAME``.
     """
     module = _CModule(kernels, outside)
     for kernel in kernels:
@@ -70,7 +70,7 @@ def print_c(
 
 
 class _CModule:
-    """The C functions printed so far, with the helper functions and record fields they use."""
+    """The C functions printed so far, with the helper functions and struct fields they use."""
 
     def __init__(self, kernels: Sequence[LoopSource], outside: Mapping[Any, str]) -> None:
         self.outside, self.reader = outside, KernelReader({})
@@ -96,7 +96,7 @@ class _CModule:
         self.records = list(dict.fromkeys(filter(is_record, kinds)))
 
     def record(self, kind: type[Record]) -> type[Record]:
-        """Return the record type printed for ``kind``: the most derived subclass that is used."""
+        """Return the record class printed for ``kind``: the most derived subclass in use."""
         derived = [other for other in self.records if issubclass(other, kind)]
         most_derived = max(derived, key=lambda other: len(other.__mro__), default=kind)
         if any(not issubclass(most_derived, other) for other in derived):
@@ -107,7 +107,7 @@ class _CModule:
         return most_derived
 
     def type_name(self, kind: Any, *, const: bool = False) -> str:
-        """Return the C type of a kernel type, as the text in front of a declared name."""
+        """Return the C type for a kernel type, as the text in front of a declared name."""
         if kind in (Array, Ints):
             return f"{'const ' * const}{'double' if kind == Array else 'long long'} *"
         if is_record(kind):
@@ -116,7 +116,7 @@ class _CModule:
         return f"{SCALARS[kind]} "
 
     def structs(self) -> str:
-        """Return the struct definitions of the records, inner records first."""
+        """Return the C structs of the records, structs inside other structs first."""
         texts: dict[type[Record], str] = {}
 
         def add(kind: type[Record]) -> None:
@@ -143,7 +143,7 @@ class _CModule:
         return "\n\n".join(texts.values()) + "\n"
 
     def function(self, kernel: LoopSource) -> str:
-        """Return the C name of a kernel; print its function at the first request."""
+        """Return the C name of a kernel's function; print the function at the first request."""
         name = self.outside.get(kernel) or self.names.get(id(kernel))
         if name is None:
             name = self.names[id(kernel)] = f"kernel_{kernel.name}"
@@ -159,7 +159,7 @@ class _Text(NamedTuple):
     effect: int = READS
 
     def within(self, level: int) -> str:
-        """Return the expression, in parentheses if its precedence is below ``level``."""
+        """Return the C expression, in parentheses if its precedence is below ``level``."""
         return self.text if self.level >= level else f"({self.text})"
 
 
@@ -176,7 +176,7 @@ class _CKernel(KernelWalk):
         self.valued = frozenset(self.kinds)
 
     def text(self, name: str) -> str:
-        """Return the C definition of the function."""
+        """Return the C definition of the kernel's function."""
         self.write()
         written_positions, parameters = (
             self.module.reader.writes(self.kernel).parameters,
@@ -202,7 +202,7 @@ class _CKernel(KernelWalk):
     def effect(self, codes: Sequence[_Text]) -> int:
         """Return the strongest side effect among operands that C may evaluate in any order.
 
-        Raises an error if the order could change the result.
+        An error is raised if the order of evaluation could change the result.
         """
         effects = [code.effect for code in codes if code.effect]
         if CHANGES in effects and len(effects) > 1:
@@ -343,7 +343,7 @@ class _CKernel(KernelWalk):
 
 
 def _indented(lines: Sequence[str]) -> list[str]:
-    """Return lines of C, indented according to their braces."""
+    """Return lines of C code, indented according to their braces."""
     indented, depth = [], 1
     for line in lines:
         depth -= line.startswith("}")

@@ -1,4 +1,4 @@
-"""Kernels compiled to machine code, with a cache of the code."""
+"""Kernels (typed Python functions) compiled to machine code, with a cache on disk."""
 
 import ctypes
 import functools
@@ -21,24 +21,23 @@ PACKAGE = Path(__file__).parents[1]
 
 
 class Kernel(LoopSource):
-    """A function compiled to machine code; ``.python`` is the original Python function.
+    """A Python function compiled to machine code; ``.python`` is the original function.
 
-    The decorator `kernel` builds a `Kernel` from a function whose parameters and result are
-    annotated.
+    The decorator `kernel` builds a `Kernel` from a Python function with annotated types.
     """
 
     _engine: llvm.ExecutionEngine
 
     @functools.cached_property
     def address(self) -> int:
-        """Memory address of the machine code, compiled on first access."""
+        """Memory address of the machine code, which is compiled when first needed."""
         # If two threads compile at once, both use the engine of the first, since code is valid only
         # while its engine exists.
         engine = self.__dict__.setdefault("_engine", load_object(self._object_code()))
         return int(engine.get_function_address(f"kernel_{self.name}"))
 
     def __call__(self, *arguments: Any) -> Any:
-        """Run the machine code and return the result; records are modified in place."""
+        """Run the machine code and return its result; records in the arguments are modified."""
         *kinds, result = self.hints.values()
         names = list(self.hints)[: len(kinds)]
         if len(arguments) != len(kinds) or bool in (*kinds, result):
@@ -73,11 +72,11 @@ class Kernel(LoopSource):
         return code
 
     def _parts(self, visited: dict[int, "Kernel"]) -> list[list[str]]:
-        """Return the data, besides flexarm's source code, that determine the kernel's machine code.
+        """Return the data that determine the machine code, as the key of the cache.
 
-        For the kernel and all kernels that it calls: the source text (a line number in flexarm's
-        own files), the constants that the code may read and the layouts of the records that it
-        takes.
+        For the kernel and all kernels that it calls, the key contains the source text (in flexarm's
+        own files the line number), the constants that the code may read, and the memory layouts of
+        its records. A checksum of flexarm's source code is added elsewhere.
         """
         visited[id(self)] = self
         code = self.python.__code__
@@ -98,7 +97,7 @@ kernel = Kernel
 
 
 def object_of(text: str) -> bytes:
-    """Return the object file of LLVM code with loops, optimised for this processor."""
+    """Return the object file of a kernel's LLVM code, optimised for this CPU."""
     with llvm.parse_assembly(text) as module:
         module.verify()
         target = machine(host(), EFFORT["fast"])
@@ -110,7 +109,7 @@ def object_of(text: str) -> bytes:
 
 
 def tidy(module: llvm.ModuleRef, target: llvm.TargetMachine) -> None:
-    """Run a few effective LLVM passes, in a tenth of the time of the full pipeline."""
+    """Run a few effective LLVM passes, which take a tenth of the time of all passes."""
     builder = llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options(speed_level=0))
     passes = llvm.create_new_module_pass_manager()
     passes.add_sroa_pass()
@@ -122,11 +121,11 @@ def tidy(module: llvm.ModuleRef, target: llvm.TargetMachine) -> None:
 
 
 def optimise(module: llvm.ModuleRef, target: llvm.TargetMachine, *, quick: bool = False) -> None:
-    """Run LLVM's optimisation passes on code with loops.
+    """Run LLVM's optimisation passes on the code of kernels.
 
-    With ``quick``, loops are not unrolled and fewer functions are inlined: on a CPU, compilation
-    takes half the time and the code is as fast, since most of its time is spent in the equations
-    that loops call.
+    With ``quick``, loops are not unrolled and fewer functions are inlined. On a CPU, compilation
+    then takes half the time, and the code is as fast, since most time is spent in the equations of
+    motion that the loops call.
     """
     options = llvm.create_pipeline_tuning_options(speed_level=1 if quick else 2)
     options.loop_vectorization = True
@@ -138,7 +137,7 @@ def optimise(module: llvm.ModuleRef, target: llvm.TargetMachine, *, quick: bool 
 
 
 def _argument(value: Any, kind: Any, name: str) -> Any:
-    """Return the ctypes value of an argument, or raise an error if its type is not ``kind``."""
+    """Return the ctypes value of an argument, or raise an error for a wrong type."""
     if kind is float:
         return ctypes.c_double(value)
     if kind is int:

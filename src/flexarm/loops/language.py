@@ -1,4 +1,4 @@
-"""Kernels: functions in a small typed subset of Python, compiled to machine code."""
+"""The language of kernels: a small typed subset of Python, compiled to machine code."""
 
 import ast
 import ctypes
@@ -23,12 +23,12 @@ MATH = ("sqrt", "sin", "cos", "exp", "floor", "pow", "isfinite")
 
 
 def floats(count: int) -> Array:
-    """Return a local array of zeros; kernels allow only ``name = floats(8)`` with a literal."""
+    """Return a local array of zeros; in kernels, ``name = floats(8)`` with a literal size."""
     return np.zeros(count)
 
 
 def run_equations(address: int, table: Ints) -> None:
-    """Call the compiled equations at an address; ``table`` has pointers to their arrays."""
+    """Call the compiled equations at an address with a table of pointers to their arrays."""
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(int(address))(table.ctypes.data)
 
 
@@ -40,17 +40,17 @@ def run_kernel(address: int, record: "Record") -> int:
 
 
 class Record:
-    """Base class of dataclasses whose numbers and arrays a kernel reads and writes.
+    """Base class of dataclasses whose numbers and arrays compiled code reads and writes.
 
-    Fields are annotated int, float, Array, Ints or a record class; fields with the metadata
-    `UNSEEN` may have any type, and kernels cannot access them.
+    The types of fields are int, float, Array, Ints or a record class. Fields with the metadata
+    `UNSEEN` may have any type, since compiled code cannot access them.
     """
 
     _layout: ClassVar["Layout"]
 
     @classmethod
     def layout(cls) -> "Layout":
-        """Return the memory layout of the record's fields."""
+        """Return the memory layout of the fields of this record class."""
         if "_layout" not in cls.__dict__:
             hints = get_type_hints(cls)
             visible = [member for member in fields(cls) if member.metadata != UNSEEN]  # type: ignore[arg-type]
@@ -59,28 +59,28 @@ class Record:
 
     @functools.cached_property
     def _memory(self) -> tuple["ctypes.Array[ctypes.c_int64]", list[Any], list[Any]]:
-        """Slots of 8 bytes for compiled code, one per field, and their contents.
+        """Memory that compiled code reads and writes, 8 bytes per field, and its present contents.
 
-        The contents are the last packed values, and for slots with an address the array at this
-        address.
+        The contents are the numbers and arrays that were last copied to the memory; for an array,
+        the memory contains its address.
         """
         count = len(self.layout().types)
         return (ctypes.c_int64 * count)(), [0] * count, [None] * count
 
     def adopt(self, other: "Record") -> None:
-        """Copy the packed array addresses of ``other``, a record with the same first fields."""
+        """Copy the array addresses of ``other``, a record whose first fields are the same."""
         for own_lists, other_lists in zip(self._memory[1:], other._memory[1:], strict=True):
             own_lists[: len(other_lists)] = other_lists
 
     def move_to(self, memory: Any) -> None:
-        """Move the slots to an array with one element of 8 bytes per field of the record."""
+        """Move the memory of the record to an array with 8 bytes per field."""
         slots = (ctypes.c_int64 * len(memory)).from_buffer(memory)
         self.__dict__["_memory"] = (slots, *self._memory[1:])
 
     def pack(self) -> int:
-        """Copy the fields into the slots for compiled code, and return the slots' address.
+        """Copy the fields to the memory that compiled code uses, and return its address.
 
-        Inner records are included.
+        The fields of records inside this record are copied too.
         """
         layout, own_fields = self.layout(), self.__dict__
         slots, values, packed_arrays = self._memory
@@ -96,7 +96,7 @@ class Record:
         return ctypes.addressof(slots)
 
     def unpack(self) -> None:
-        """Copy numbers that compiled code may have changed from the slots to the fields."""
+        """Copy numbers that compiled code may have changed from its memory to the fields."""
         layout, own_fields = self.layout(), self.__dict__
         values = layout.format.unpack_from(self._memory[0])
         for k, name in layout.numbers:
@@ -111,11 +111,11 @@ class Layout:
     Attributes
     ----------
     types
-        Kernel types of the fields by name, in order of definition.
+        Types of the fields by name, in order of definition.
     numbers, arrays, records
-        Slot and name of the fields that are numbers, arrays and inner records.
+        Index and name of the fields that are numbers, arrays, and records inside this record.
     format
-        `struct` format of all slots.
+        Format of all fields for the Python module `struct`.
     """
 
     def __init__(self, types: dict[str, Any]) -> None:
@@ -135,14 +135,14 @@ class Layout:
 
     @functools.cached_property
     def text(self) -> str:
-        """Names and types of all fields as text, including the fields of inner records."""
+        """Names and types of all fields as text, with those of records inside the record."""
         words = {int: "int", float: "float", Array: "Array", Ints: "Ints"}
         kinds = (words.get(kind) or kind.layout().text for kind in self.types.values())
         return f"({', '.join(map(' '.join, zip(self.types, kinds, strict=True)))})"
 
 
 class LoopSource:
-    """A kernel's Python function with source text, syntax tree and annotated types."""
+    """Python function of a kernel with its source text, syntax tree and annotated types."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         functools.update_wrapper(cast(Any, self), function)
@@ -152,7 +152,7 @@ class LoopSource:
 
     @functools.cached_property
     def hints(self) -> dict[str, Any]:
-        """Types of the parameters by name and, last, type of the result."""
+        """Types of the kernel's parameters by name, followed by the type of the result."""
         hints, code = get_type_hints(self.python), self.python.__code__
         positional = code.co_varnames[: code.co_argcount]
         variadic = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
@@ -180,21 +180,21 @@ class LoopSource:
 
     @functools.cached_property
     def tree(self) -> ast.FunctionDef:
-        """Syntax tree of the function's ``def`` statement."""
+        """Syntax tree of the kernel's ``def`` statement."""
         tree = ast.parse(textwrap.dedent(self.source)).body[0]
         if not isinstance(tree, ast.FunctionDef):
             raise FlexarmError(f"{self.at(1)}: a kernel must be written with def")
         return tree
 
     def at(self, line: int) -> str:
-        """Return the kernel's name, file and line for messages; line 1 is the ``def`` line."""
+        """Return the kernel's name, file and line for messages, counted from its ``def`` line."""
         code = self.python.__code__
         place = f"{code.co_filename}, line {code.co_firstlineno + line - 1}"
         return f"kernel '{self.name}' ({place})"
 
 
 def address_of(value: Any, kind: Any, name: str) -> int:
-    """Return the memory address of an array; raise an error if kernels cannot use the array."""
+    """Return the memory address of an array; raise an error if compiled code cannot use it."""
     dtype = DOUBLE if kind is Array or kind == Array else INTEGER  # ``==`` of generic types is slow
     if not isinstance(value, np.ndarray) or value.dtype != dtype or not value.flags.c_contiguous:
         raise FlexarmError(f"kernel argument '{name}': must be a contiguous array of {dtype}")

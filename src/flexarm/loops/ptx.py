@@ -1,11 +1,12 @@
-"""GPU program of a kernel and the equations that it calls: one simulation run per thread.
+"""GPU program of a kernel and of the equations it calls: one simulation run per thread.
 
 Each thread has a private copy of the kernel's record and of the arrays to which the record points.
-All kernels are inlined, so that LLVM finds the record's fields in registers; fields and arrays
-that nothing writes and that are equal in all runs are constants of the program.  All others are
-stored between launches in an image, a flat array of 8-byte numbers. Number k of run i is at ``(i //
-GROUP * size + k) * GROUP + i % GROUP``, where ``size`` is the count of numbers per run, so that the
-threads of a warp access neighbouring addresses.
+All kernels are inlined, so that LLVM can keep the record's fields in registers. Fields and arrays
+that no kernel writes and that are equal in all runs become constants of the program. Between two
+launches of the program, all other fields and arrays are stored in GPU memory in the *image*, a flat
+array of 8-byte numbers. Number k of run i has the index ``(i // GROUP * size + k) * GROUP + i %
+GROUP``, where ``size`` is the count of numbers per run, so that the threads of a warp access
+neighbouring addresses.
 """
 
 import functools
@@ -55,7 +56,7 @@ ENTRY = "flexarm_runs"
 
 
 class KernelText:
-    """LLVM text of the GPU kernel in which every thread executes one run."""
+    """LLVM text of a GPU function in which every thread executes one simulation run."""
 
     def __init__(
         self,
@@ -75,7 +76,7 @@ class KernelText:
         self.stores: list[str] = []
 
     def text(self, function: str) -> str:
-        """Return the LLVM text of the kernel, which calls ``function`` with the record."""
+        """Return the LLVM text of the GPU function, which calls ``function`` with the record."""
         self._make_records()
         for k, part in enumerate(self.parts):
             if part.size:
@@ -131,7 +132,7 @@ class KernelText:
         return list(self.thread.records[path.record].layout().types).index(path.name)
 
     def _place(self, place: int, name: str) -> list[str]:
-        """Return LLVM lines that compute the address of a number in the image of all threads."""
+        """Return LLVM lines that compute the address of a number of this thread in the image."""
         return [
             f"{name}.at = add i64 %start, {place * GROUP}",
             f"{name}.p = getelementptr double, ptr addrspace(1) %image, i64 {name}.at",
@@ -186,7 +187,7 @@ class KernelText:
                 self.loads.append(f"store ptr {pointer}, ptr {name}")
 
     def _copy(self, k: int, part: SharedValue) -> None:
-        """Append LLVM lines that copy an array from the image and, if it changes, back to it."""
+        """Append LLVM lines that copy an array from the image and, if it changes, back."""
         if part.size > COPIED_ELEMENTS:
             self.loads += self._place(part.place, f"%e{k}")
             arguments = f"(ptr %array{k}, ptr addrspace(1) %e{k}.p, i64 {part.size})"
@@ -247,16 +248,16 @@ MATHEMATICS = ("sin", "cos", "exp", "pow")
 
 @dataclass(frozen=True)
 class CalledEquations:
-    """Equations that a kernel calls with a table of pointers to their arrays.
+    """Compiled equations that a kernel calls with a table of pointers to their arrays.
 
     Attributes
     ----------
     stream
-        The equations.
+        Operations of the equations.
     table
-        Name of the record field with the pointer table of the equations.
+        Name of the record field that contains the table of pointers.
     changing
-        Names of inputs that change between launches.
+        Names of the equations' inputs that change between launches of the GPU program.
     """
 
     stream: Stream
@@ -265,7 +266,7 @@ class CalledEquations:
 
     @property
     def entries(self) -> "TableEntries":
-        """Entries of the equations' pointer table."""
+        """Entries of the table of pointers to the equations' arrays."""
         names = [port.name for port in self.stream.inputs]
         changing = frozenset(k for k, name in enumerate(names) if name in self.changing)
         return TableEntries(len(names), changing, len(names) + len(self.stream.outputs))
@@ -273,7 +274,7 @@ class CalledEquations:
 
 @dataclass(frozen=True)
 class GpuProgram:
-    """A GPU program as LLVM code, with the layout of its image."""
+    """A GPU program as LLVM code, with the layout of the memory (image) of its runs."""
 
     # LLVM code, to be linked; the GPU kernel `ENTRY` takes the number of runs, their status codes,
     # the image and all arrays outside of the image.  Only runs with status code 0 are continued;
@@ -285,7 +286,7 @@ class GpuProgram:
     near: int = 0  # doubles per thread in the shared memory of a block
 
     def ptx(self) -> str:
-        """Return the program's PTX assembly, from the cache or newly compiled.
+        """Return the PTX code of the program, from the cache or newly compiled.
 
         Raises
         ------
@@ -316,10 +317,11 @@ class GpuProgram:
         return module
 
     def place(self, name: str, entry: int = -1) -> slice:
-        """Return the image columns that contain a number or an array of the records.
+        """Return the columns of the image at which a number or an array of a record is stored.
 
-        ``name`` is a field; ``entry`` selects an array of a pointer table, -1 the field itself.
-        The slice is empty if the value is not stored in the image.
+        The argument ``name`` is a field of the record. If the field is a table of pointers,
+        ``entry`` selects one of its arrays; -1 selects the field itself. The returned slice is
+        empty if the value is not stored in the image.
         """
         for part in self.parts:
             if any((path.name, path.entry) == (name, entry) for path in part.paths):
@@ -327,7 +329,7 @@ class GpuProgram:
         raise KeyError(name)
 
     def row(self, thread: ThreadRecord) -> Array:
-        """Return a run's numbers as a row of the image, shape (size,)."""
+        """Return all numbers of a run as a row of the image, shape (size,)."""
         row = np.zeros(self.size)
         for part in self.parts:
             if part.stored:
@@ -337,7 +339,7 @@ class GpuProgram:
         return row
 
     def take(self, row: Array, thread: ThreadRecord) -> None:
-        """Copy changed numbers from a row of the image to a run's record and arrays."""
+        """Copy changed numbers from a row of the image to the record of a run."""
         for part in self.parts:
             if part.storage != "kept":
                 continue
@@ -353,14 +355,14 @@ class GpuProgram:
 
 @functools.cache
 def _dissolve_records() -> None:
-    """Raise LLVM's limit on the uses of a record that is split into registers."""
+    """Raise the number of uses up to which LLVM splits a record into registers."""
     llvm.set_option("", "--sroa-max-alloca-slices=1000000")
 
 
 def interleaved(rows: Array) -> Array:
-    """Convert rows (runs, size) to the image in which threads' numbers are interleaved.
+    """Convert rows (runs, size) to the image, in which the numbers of runs are interleaved.
 
-    The image is flat; groups of `GROUP` runs are interleaved.
+    The image is a flat array in which the numbers of `GROUP` runs at a time are interleaved.
     """
     padded = np.zeros((-(-len(rows) // GROUP) * GROUP, rows.shape[1]))
     padded[: len(rows)] = rows
@@ -369,7 +371,7 @@ def interleaved(rows: Array) -> Array:
 
 
 def rows_of(image: Array, count: int) -> Array:
-    """Convert the GPU memory image to rows, shape (count, size), one per run."""
+    """Convert the image in GPU memory to an array with one row per run, (count, size)."""
     groups = image.reshape(-(-count // GROUP), -1, GROUP).transpose(0, 2, 1)
     return np.ascontiguousarray(groups.reshape(-1, groups.shape[2])[:count])
 
@@ -383,25 +385,27 @@ def gpu_program(
     outside: Sequence[str] = (),
     near: int = 0,
 ) -> GpuProgram:
-    """Build the GPU program of a kernel with one record as argument and an int as result.
+    """Build the GPU program of a kernel, one simulation run per thread.
 
     Parameters
     ----------
     kernel
-        The kernel.
+        Kernel whose argument is one record and whose result is an int.
     threads
-        The records of all runs; arrays must have equal sizes where kernels do not read sizes.
+        Records of all runs. Their arrays must have equal sizes, unless the kernel reads the sizes.
     called_by_field
-        By name of a record field that is an address on a processor: the kernel or equations called.
+        Kernel or equations to call, by name of the record field that contains their address on a
+        CPU.
     changing
-        Fields of numbers that may change between launches.
+        Names of number fields that may change between launches of the program.
     outside
-        Fields of arrays that are too large to be copied and are accessed in place.
+        Names of array fields that are too large to be copied to the thread and are accessed in
+        place.
     near
-        For a kernel without branches that spends most time in equations: number of doubles that a
-        thread may store in the shared memory of its block once all registers are used. If it is not
-        0, loops are unrolled, and inputs of long equations that are equal in all runs become
-        constants of the code. For a kernel with branches, use 0, since longer code is slower there.
+        Number of doubles that a thread may store in the shared memory of its block when all
+        registers are used. If ``near`` is not 0, loops are unrolled, and inputs of equations that
+        are equal in all runs become constants. This suits a kernel without branches that spends
+        most time in equations; a kernel with branches is slower with longer code and needs 0.
 
     Raises
     ------
@@ -463,14 +467,14 @@ def _loops(
     names: tuple[tuple[str, LoopSource | str], ...],
     unrolled: frozenset[str] | None,
 ) -> str:
-    """Return the LLVM code of a kernel by `translate`, cached."""
+    """Return the LLVM code of a kernel, from a cache in memory if translated before."""
     return translate(kernel, dict(names), unrolled=unrolled)
 
 
 def _common(
     parts: Sequence[SharedValue], thread: ThreadRecord, equations: CalledEquations
 ) -> dict[int, Array]:
-    """Return the inputs of equations that all runs share, by entry of the pointer table."""
+    """Return the inputs of equations that are equal in all runs, by table entry."""
     return {
         path.entry: np.asarray(thread.array(path), dtype=float)
         for part in parts
@@ -480,9 +484,9 @@ def _common(
 
 
 def _near(doubles: int) -> str:
-    """Return the LLVM function that locates a thread's part of the shared memory of its block.
+    """Return LLVM code for the function that locates a thread's part of shared memory.
 
-    The parts of the threads of a warp are interleaved; ``doubles`` is the size of a part.
+    The parts of the threads of a warp are interleaved, and ``doubles`` is the size of a part.
     """
     return f"""
 @near = external addrspace(3) global [0 x double], align 8
@@ -500,10 +504,10 @@ ret ptr addrspace(3) %mine
 def with_work_size(
     part: SharedValue, tables: Mapping[str, TableEntries], work_sizes: Mapping[str, int]
 ) -> SharedValue:
-    """Return the array, enlarged if it is a work array too small for the equations' GPU code.
+    """Return the array, enlarged if it is a work array too small for the GPU code.
 
-    Work arrays are the last entries of pointer tables.  The processor's code is divided differently
-    and may need smaller ones.
+    The work array of equations is the last entry of their table of pointers. The CPU code of
+    equations is divided differently, and may need a smaller work array than the GPU code.
     """
     sizes = [
         work_sizes[path.name]
@@ -514,7 +518,7 @@ def with_work_size(
 
 
 def _equations(text: str, entry: str, operations: int) -> str:
-    """Return the LLVM code of equations, marked for inlining if they are short."""
+    """Return the LLVM code of equations; short equations are marked for inlining."""
     inner = text.replace(") noinline nounwind", ") alwaysinline nounwind")
     if operations <= INLINED_OPERATIONS:
         return inner

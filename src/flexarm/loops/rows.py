@@ -1,4 +1,4 @@
-"""Evaluation of compiled equations at every row of arrays, in a compiled loop."""
+"""Evaluation of compiled equations for every row of arrays, in a compiled loop."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from flexarm.loops.language import DOUBLE, Array, Ints, Record, run_equations
 
 @dataclass
 class _Rows(Record):
-    """Compiled equations, pointers to their arrays, and each pointer's stride per row [bytes]."""
+    """Compiled equations, pointers to their arrays, and the distance between rows [bytes]."""
 
     count: int
     pointers: int
@@ -24,7 +24,7 @@ class _Rows(Record):
 
 @kernel
 def _evaluate(r: _Rows) -> None:
-    """Evaluate the equations at every row."""
+    """Evaluate the compiled equations for every row of the arrays."""
     for _ in range(r.count):
         run_equations(r.equations, r.table)
         for k in range(r.pointers):
@@ -32,22 +32,22 @@ def _evaluate(r: _Rows) -> None:
 
 
 def call_rows(compiled: Compiled, count: int, arrays: Sequence[ArrayLike]) -> tuple[Array, ...]:
-    """Return the outputs of compiled equations of one lane, evaluated at several rows of inputs.
+    """Return the outputs of compiled equations, evaluated at several rows of inputs.
 
     Parameters
     ----------
     compiled
-        The equations.
+        Compiled equations of one SIMD lane.
     count
         Number of rows.
     arrays
-        The inputs. Each has the shape that the equations declare, for a value that is the same at
-        all rows, or an additional first axis of length ``count``.
+        Inputs of the equations. An input that is equal for all rows has the shape that the
+        equations declare; any other input has an additional first axis of length ``count``.
 
     Returns
     -------
     tuple of ndarray
-        The outputs, with an axis of ``count`` at the front.
+        Outputs of the equations, with an additional first axis of length ``count``.
     """
     outputs, run = bind_rows(compiled, count, arrays)
     run(count)
@@ -57,10 +57,10 @@ def call_rows(compiled: Compiled, count: int, arrays: Sequence[ArrayLike]) -> tu
 def bind_rows(
     compiled: Compiled, count: int, arrays: Sequence[ArrayLike]
 ) -> tuple[tuple[Array, ...], Callable[[int], None]]:
-    """Return `call_rows`'s output arrays, and a function that recomputes their first rows.
+    """Return the output arrays of `call_rows`, and a function that recomputes first rows.
 
-    The function takes the number of rows.  Input arrays of floats with contiguous rows are not
-    copied, so that every call reads their current elements.
+    The argument of the returned function is the number of rows to recompute. Input arrays of floats
+    with contiguous rows are not copied, so that every call reads their present elements.
     """
     bound_arrays: list[Array] = []
     strides = []

@@ -1,4 +1,4 @@
-"""Vectors in kernels: copies, sums, and weighted sums of the rows of an array."""
+"""Vector operations for kernels: copies, sums, and weighted sums of rows."""
 
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, floats
@@ -6,28 +6,28 @@ from flexarm.loops.language import Array, floats
 
 @kernel
 def copy(size: int, source: Array, target: Array) -> None:
-    """Copy a vector."""
+    """Copy the first elements of a vector to another vector."""
     for i in range(size):
         target[i] = source[i]
 
 
 @kernel
 def clear(size: int, target: Array) -> None:
-    """Set a vector to zero."""
+    """Set the first elements of a vector to zero."""
     for i in range(size):
         target[i] = 0.0
 
 
 @kernel
 def add(size: int, factor: float, source: Array, target: Array) -> None:
-    """Add a vector times a factor to another."""
+    """Add a vector times a factor to another vector."""
     for i in range(size):
         target[i] += factor * source[i]
 
 
 @kernel
 def weighted_sum(count: int, size: int, rows: Array, weights: Array, out: Array) -> None:
-    """Compute the weighted sum of ``count`` rows of ``size`` numbers, with one weight per row."""
+    """Compute the weighted sum of ``count`` rows of ``size`` numbers each."""
     i = 0
     while i + 8 <= size:  # with more sums at a time, weights are read less often
         sums = floats(8)
@@ -59,10 +59,11 @@ def weighted_sum(count: int, size: int, rows: Array, weights: Array, out: Array)
 
 @kernel
 def two_weighted_sums(size: int, rows: Array, weights: Array, begin: Array, out: Array) -> None:
-    """Compute two weighted sums of the rows of a square array, with the two halves of ``weights``.
+    """Compute two weighted sums of the rows of a square array.
 
-    The results are the two halves of ``out``.  ``begin``, which may be large, is added to the first
-    sum at the end and so rounded once.
+    The two halves of ``weights`` are the weights of the two sums, and the two halves of ``out``
+    their results. The vector ``begin`` is added to the first sum at the end, so that rounding
+    errors of its large numbers enter only once.
     """
     weighted_sum(size, size, rows, weights, out)
     weighted_sum(size, size, rows, weights[size:], out[size:])

@@ -10,7 +10,7 @@ from flexarm.loops.language import Array, Ints, Record
 
 
 class TableEntries(NamedTuple):
-    """Entries of a pointer table: number of inputs, inputs that change, index of the last entry."""
+    """Entries of a table of pointers: its inputs, its changing inputs, and its last index."""
 
     inputs: int
     changing: frozenset[int]
@@ -18,14 +18,15 @@ class TableEntries(NamedTuple):
 
 
 class ThreadRecord:
-    """The record of one simulation run with all inner records and arrays.
+    """The record of one simulation run, with all arrays and records inside it.
 
     Parameters
     ----------
     record
-        The record.
+        Record of the simulation run.
     others
-        Arrays outside of the record to which the record's pointer tables refer.
+        Arrays that are not fields of the record, but to which the record's tables of pointers
+        refer.
     """
 
     def __init__(self, record: Record, others: Sequence[Array | Ints]) -> None:
@@ -36,12 +37,12 @@ class ThreadRecord:
         self.by_address = {array.ctypes.data: array for array in arrays}
 
     def array(self, path: "RecordPath") -> Array | Ints:
-        """Return the array at a path."""
+        """Return the array at a path (record, field, table entry)."""
         array = getattr(self.records[path.record], path.name)
         return array if path.entry < 0 else self.by_address[int(array[path.entry])]
 
     def value(self, path: "RecordPath") -> Any:
-        """Return the number at a path."""
+        """Return the number at a path (record, field)."""
         return getattr(self.records[path.record], path.name)
 
 
@@ -53,7 +54,7 @@ def _records(record: Record) -> Iterator[Record]:
 
 @dataclass(frozen=True)
 class RecordPath:
-    """Location of a number or an array: index of the record, field name, table entry or -1."""
+    """Path to a number or an array: index of the record, field name, table entry or -1."""
 
     record: int
     name: str
@@ -62,7 +63,7 @@ class RecordPath:
 
 @dataclass(frozen=True)
 class SharedValue:
-    """A number or an array that every GPU thread has, and its kind of storage."""
+    """A number or an array of the record of every GPU thread, and where it is stored."""
 
     paths: tuple[RecordPath, ...]  # all locations in the records
     size: int  # number of elements; 0 for a number of the record itself
@@ -74,12 +75,12 @@ class SharedValue:
 
     @property
     def stored(self) -> bool:
-        """Whether the value is stored in the image."""
+        """Whether the value is stored in GPU memory between launches of the program."""
         return self.storage in ("given", "kept")
 
     @property
     def count(self) -> int:
-        """Number of elements of the value in the image; 0 if it is not stored there."""
+        """Number of elements of the value in GPU memory; 0 if it is not stored there."""
         return max(self.size, 1)
 
 
@@ -90,7 +91,7 @@ def storage_of(
     tables: Mapping[str, TableEntries],
     outside: Sequence[str],
 ) -> list[SharedValue]:
-    """Return the numbers and arrays of the threads' records with their kinds of storage."""
+    """Return the numbers and arrays of the threads' records, and where each is stored."""
     parts: list[SharedValue] = []
     arrays: dict[int, list[RecordPath]] = {}
     for r, record in enumerate(threads[0].records):
@@ -122,7 +123,7 @@ def storage_of(
 def paths_to(
     record: Record, r: int, name: str, tables: Mapping[str, TableEntries]
 ) -> list[RecordPath]:
-    """Return the paths to an array, or to all arrays that a pointer table refers to."""
+    """Return the paths to an array, or to all arrays of a table of pointers."""
     array = getattr(record, name)
     if name not in tables or not array[0]:  # no equations: the table has pointers to 0
         return [RecordPath(r, name)]
@@ -151,7 +152,7 @@ def _storage(
 
 
 def _with_offsets(parts: Sequence[SharedValue]) -> list[SharedValue]:
-    """Assign an offset in the image to each stored value; return all values."""
+    """Assign an offset in GPU memory to each stored value; return all values."""
     placed, place = [], 0
     for part in parts:
         placed.append(replace(part, place=place) if part.stored else part)

@@ -1,4 +1,4 @@
-"""Translation of kernels to LLVM code."""
+"""Translation of kernels (typed Python functions) to LLVM code."""
 
 import ast
 import re
@@ -30,18 +30,18 @@ def translate(
     *,
     unrolled: Collection[str] | None = None,
 ) -> str:
-    """Return one LLVM module, as text, of a kernel and all kernels that it calls.
+    """Return the LLVM code, as one module, of a kernel and all kernels that it calls.
 
     Parameters
     ----------
     kernel
-        The kernel.
+        Kernel to translate.
     bound
-        Functions that are called by name instead of by the address in a field of a record: a
-        mapping from the name of the field to a kernel, or to the name of compiled equations.
+        Functions that are called by name instead of by an address in a field of the record: a
+        kernel, or the name of compiled equations, by name of the field.
     unrolled
-        Names of number fields that change. Loops are unrolled if their number of iterations depends
-        neither on these fields nor on elements of arrays.
+        Names of number fields that change during a run. A loop is unrolled if its number of
+        iterations depends neither on one of these fields nor on an array.
     """
     module = _Module(bound, unrolled)
     module.function(kernel, public=True)
@@ -50,14 +50,14 @@ def translate(
 
 
 def _unrolled(text: str) -> str:
-    """Return LLVM code in which loops marked as `KNOWN` are marked for full unrolling."""
+    """Return LLVM code in which loops with the mark `KNOWN` are to be unrolled fully."""
     marked = re.compile(rf'^(!\d+) = !{{ !"{KNOWN}", .*}}$', re.MULTILINE)
     text = marked.sub(r"\1 = distinct !{\1, !999999}", text)
     return f'{text}\n!999999 = !{{!"llvm.loop.unroll.full"}}\n'
 
 
 class _Module:
-    """The LLVM module to which kernels are added during translation."""
+    """LLVM module to which kernels are added during translation."""
 
     def __init__(
         self, bound: Mapping[str, LoopSource | str], unrolled: Collection[str] | None
@@ -68,7 +68,7 @@ class _Module:
         self.bound = bound
 
     def function(self, kernel: LoopSource, *, public: bool = False) -> ir.Function:
-        """Return the LLVM function of a kernel, translated at the first request."""
+        """Return the LLVM function of a kernel; translate the kernel at the first request."""
         if id(kernel) not in self.known:
             *kinds, result = [llvm_type(kind) for kind in kernel.hints.values()]
             name = self.module.get_unique_name(f"kernel_{kernel.name}")
@@ -80,7 +80,7 @@ class _Module:
         return self.known[id(kernel)]
 
     def outside(self, name: str, kind: ir.FunctionType) -> ir.Function:
-        """Return the declaration of a function that is defined outside of the module."""
+        """Return the declaration of a function that is defined outside of the LLVM module."""
         declared = self.module.globals.get(name)
         return declared or ir.Function(self.module, kind, name)
 
@@ -154,11 +154,11 @@ class _LlvmKernel(KernelWalk):
         return b.call(function, codes)
 
     def blocks(self, *names: str) -> list[ir.Block]:
-        """Append basic blocks to the function and return the blocks."""
+        """Append basic blocks to the LLVM function, and return the blocks."""
         return [self.llvm.append_basic_block(name) for name in names]
 
     def joined(self, ends: list[tuple[Any, ir.Block]]) -> Any:
-        """Return a phi node that selects the value of the preceding basic block."""
+        """Return the LLVM phi node for a value that two basic blocks provide."""
         result = self.b.phi(ends[0][0].type)
         for value, block in ends:
             result.add_incoming(value, block)
@@ -209,8 +209,9 @@ class _LlvmKernel(KernelWalk):
     def mark(self, place: Place, access: Any) -> Any:
         """Attach alias metadata to a load or store and return the instruction.
 
-        The metadata states that array elements and record fields, floats and ints never share
-        memory.  Without it LLVM would reload a record's pointers after every store to an element.
+        The alias metadata state that array elements and record fields never share memory, and
+        neither do floats and ints. Without these metadata, LLVM would reload the pointers of a
+        record after every store to an array.
         """
         add, nothing = self.module.module.add_metadata, ir.Constant(I64, 0)
         sort = add([place.sort, add(["flexarm"]), nothing])
@@ -294,7 +295,7 @@ class _LlvmKernel(KernelWalk):
         self.b.position_at_end(after)
 
     def turn_back(self, block: ir.Block, test: ast.expr) -> None:
-        """Emit the jump back to a loop's test; mark it `KNOWN` if the iteration count is fixed."""
+        """Emit the jump back to the test of a loop; mark loops with a fixed iteration count."""
         jump, changing = self.b.branch(block), self.module.unrolled
         if changing is None:
             return

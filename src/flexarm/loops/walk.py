@@ -1,4 +1,4 @@
-"""Type checking of kernels by a walk over the Python syntax tree; subclasses emit the code."""
+"""Type checking and translation of kernels, statement by statement, for any target language."""
 
 import ast
 import builtins
@@ -29,7 +29,7 @@ NOTHING = type(None)
 
 
 class Value(NamedTuple):
-    """A translated expression: the emitted code, the kernel type and, for a literal, the number."""
+    """A translated expression: target code, kernel type and, for a literal, the number."""
 
     code: Any
     kind: Any  # kernel type: int, float, bool, Array, Ints, a record class or NoneType
@@ -37,7 +37,7 @@ class Value(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A location that can be read or assigned: an element of an array or a field of a record."""
+    """An assignable location: an element of an array or a field of a record."""
 
     code: Any
     kind: Any  # kernel type of the stored value
@@ -54,7 +54,7 @@ class Rounds(NamedTuple):
 
     @property
     def known(self) -> range | None:
-        """Return the range of counter values if both bounds are literals, else None."""
+        """Return the range of a loop's counter if both bounds are literals, else None."""
         first, stop = self.first.number, self.stop.number
         if isinstance(first, int) and isinstance(stop, int):
             return range(first, stop, self.step)
@@ -62,10 +62,10 @@ class Rounds(NamedTuple):
 
 
 class KernelWalk(ABC):
-    """Translator of one kernel; a subclass per target language implements the abstract methods.
+    """Translator of one kernel; a subclass for each target language emits the code.
 
-    Conditions, branches and loop bodies are passed as callbacks that emit their code; a callback
-    for statements returns whether control can reach the code after the statements.
+    The methods receive conditions, branches and loop bodies as callbacks that emit code. A callback
+    for statements returns whether the code after these statements can be reached.
     """
 
     def __init__(self, kernel: LoopSource) -> None:
@@ -100,20 +100,20 @@ class KernelWalk(ABC):
 
     @abstractmethod
     def hold(self, kind: Any, code: Any) -> Any:
-        """Return code for an expression's current value, unaffected by later assignments."""
+        """Return target code for the present value of an expression, fixed from here on."""
 
     @abstractmethod
     def operate(self, op: str, kind: Any, *codes: Any) -> Any:
         """Return the target code of an operation on operands of one kernel type.
 
-        Operations are ``+ - * / %``, comparisons, ``not``, ``negative``, ``float`` (conversion of
-        an int), ``whole`` (float truncated to int, saturated; NaN becomes 0), ``min``, ``max``,
+        The operations are ``+ - * / %``, comparisons, ``not``, ``negative``, ``float`` (conversion
+        of an int), ``whole`` (float truncated to int, saturated; NaN becomes 0), ``min``, ``max``,
         ``fabs`` and the functions of `math` in ``MATH``.
         """
 
     @abstractmethod
     def decide(self, parts: Iterator[Any], count: int, *, until: bool) -> Any:
-        """Return code for ``or`` (with ``until``) or ``and`` of conditions, evaluated on demand."""
+        """Return target code for ``or`` (with ``until``) or ``and`` of conditions."""
 
     @abstractmethod
     def choose(self, test: Callable[[], Any], yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
@@ -121,11 +121,11 @@ class KernelWalk(ABC):
 
     @abstractmethod
     def element(self, array: Any, kind: Any, index: Any) -> Any:
-        """Return the target code that locates an array element, for `load` and `store`."""
+        """Return the target code of an array element, for use by `load` and `store`."""
 
     @abstractmethod
     def field(self, record: Any, kind: type[Record], name: str) -> Any:
-        """Return the target code that locates a field of a record, for `load` and `store`."""
+        """Return the target code of a record's field, for use by `load` and `store`."""
 
     @abstractmethod
     def view(self, array: Any, kind: Any, first: Any) -> Any:
@@ -145,11 +145,11 @@ class KernelWalk(ABC):
 
     @abstractmethod
     def call_address(self, node: ast.Call, result: Any, codes: Sequence[Any]) -> Any:
-        """Return the target code of a call through a function address, the first of ``codes``."""
+        """Return the target code of a call to the function at an address."""
 
     @abstractmethod
     def discard(self, code: Any) -> None:
-        """Emit a call whose result is not used."""
+        """Emit a call to a kernel whose result is not used."""
 
     @abstractmethod
     def give(self, code: Any) -> None:
@@ -165,7 +165,7 @@ class KernelWalk(ABC):
     def repeat(
         self, node: ast.While, test: Callable[[], Any] | None, body: Callable[[], bool]
     ) -> None:
-        """Emit a ``while`` loop, an endless loop if ``test`` is None."""
+        """Emit a ``while`` loop; without a test (``test`` is None) it is endless."""
 
     @abstractmethod
     def count(self, node: ast.For, name: str, rounds: "Rounds", body: Callable[[], bool]) -> None:
@@ -176,23 +176,23 @@ class KernelWalk(ABC):
         """Emit ``continue`` if ``again`` is true, otherwise ``break``."""
 
     def end_dead(self) -> None:  # noqa: B027
-        """Mark the current end of the emitted code as unreachable, where a target needs it."""
+        """Mark the end of the emitted code as unreachable, if the target language needs it."""
 
     # Types
 
     def refuse(self, node: ast.AST, reason: str) -> NoReturn:
-        """Raise a FlexarmError that names the kernel and the file and line of a syntax node."""
+        """Raise a FlexarmError that names the kernel, and file and line of a statement."""
         raise FlexarmError(f"{self.kernel.at(getattr(node, 'lineno', 1))}: {reason}")
 
     def refuse_part(self, node: ast.AST, operator: ast.AST | None = None, of: str = "") -> NoReturn:
-        """Raise an error: the kernel language does not support a syntax node or its operator."""
+        """Raise an error: the kernel language does not support this part of Python."""
         word = type(operator or node).__name__
         self.refuse(node, f"{word}{of} is not part of a kernel's language")
 
     def as_type(self, node: ast.AST, value: Value, kind: Any) -> Any:
-        """Return the target code of a value, or raise an error if the value's type is not ``kind``.
+        """Return the target code of a value, or raise an error if its type is not ``kind``.
 
-        A record of a subclass of ``kind`` is accepted.
+        A record whose class is a subclass of ``kind`` is accepted.
         """
         actual = value.kind
         if actual == kind or (is_record(actual) and is_record(kind) and issubclass(actual, kind)):
@@ -207,7 +207,7 @@ class KernelWalk(ABC):
         return self.as_type(node, value, float)
 
     def typed(self, node: ast.expr, kind: Any) -> Any:
-        """Return an expression's code; raise an error if its type is not ``kind``."""
+        """Return an expression's target code; raise an error if its type is not ``kind``."""
         return self.as_type(node, self.value(node), kind)
 
     def truth(self, node: ast.expr) -> Any:
@@ -231,7 +231,7 @@ class KernelWalk(ABC):
         return self.number(node, node.value)
 
     def number(self, node: ast.AST, value: Any) -> Value:
-        """Return code and type of a literal or a constant of the module."""
+        """Return target code and kernel type of a literal or a constant."""
         if not isinstance(value, int | float):
             self.refuse(node, f"{value!r} is no number")
         kind = bool if isinstance(value, bool) else int if isinstance(value, int) else float
@@ -249,7 +249,7 @@ class KernelWalk(ABC):
         return self.refuse(node, f"'{node.id}' has no value")
 
     def place(self, node: ast.expr) -> Place:
-        """Return the location and the kernel type of an array element or a record field."""
+        """Return location and kernel type of an array element or a record field."""
         if isinstance(node, ast.Subscript):
             array = self.value(node.value)
             if array.kind not in (Array, Ints):
@@ -292,7 +292,7 @@ class KernelWalk(ABC):
         return self.binary(node, node.op, left, self.value(node.right))
 
     def binary(self, node: ast.AST, operator: ast.operator, left: Value, right: Value) -> Value:
-        """Return the code and type of an arithmetic operation; ints and floats mix to floats."""
+        """Return target code and type of an arithmetic operation; int and float give a float."""
         op = OPERATORS.get(type(operator))
         are_ints = left.kind is right.kind is int
         if op is None or (op == "%" and not are_ints):
@@ -317,7 +317,7 @@ class KernelWalk(ABC):
         return Value(self.decide(self.comparisons(node), len(node.ops), until=False), bool)
 
     def comparisons(self, node: ast.Compare) -> Iterator[Any]:
-        """Yield the code of the comparisons of a chain ``a < b < c``, translated on demand."""
+        """Yield the target code of each comparison of a chain ``a < b < c``."""
         left = self.value(node.left)
         for operator, item in zip(node.ops, node.comparators, strict=True):
             right = self.value(item)
@@ -327,7 +327,7 @@ class KernelWalk(ABC):
             left = right
 
     def compare(self, node: ast.AST, op: str, left: Value, right: Value) -> Any:
-        """Return the target code of a comparison of two numbers; with NaN only ``!=`` is true."""
+        """Return target code of a comparison of two numbers; with NaN only ``!=`` is true."""
         if left.kind is right.kind is int:
             return self.operate(op, int, left.code, right.code)
         return self.operate(op, float, self.as_float(node, left), self.as_float(node, right))
@@ -368,7 +368,7 @@ class KernelWalk(ABC):
         return self.refuse(node, f"'{ast.unparse(node.func)}' is no kernel")
 
     def called(self, node: ast.expr) -> Any:
-        """Return the kernel that a call names, or the name of a `math` function; else None."""
+        """Return the kernel or the name of the `math` function that a call names; else None."""
         name = node.value if isinstance(node, ast.Attribute) else node
         if not isinstance(name, ast.Name) or name.id in self.locals:
             return None
@@ -378,13 +378,13 @@ class KernelWalk(ABC):
         return function
 
     def arguments(self, node: ast.Call, values: list[Value], kinds: list[Any]) -> list[Any]:
-        """Return the codes of a call's arguments; raise an error for wrong number or types."""
+        """Return the target code of a call's arguments; raise an error if they do not fit."""
         if len(values) != len(kinds):
             self.refuse(node, f"takes {len(kinds)} arguments, got {len(values)}")
         return [self.as_type(node, value, kind) for value, kind in zip(values, kinds, strict=True)]
 
     def function(self, node: ast.Call, target: Any, values: list[Value]) -> Value:
-        """Return the code and type of a call to abs, min, max, float, int or a `math` function."""
+        """Return code and type of a call to abs, min, max, float, int or a `math` function."""
         name = f"math.{target}" if isinstance(target, str) else target.__name__
         if name.startswith("math.") and target not in MATH:
             self.refuse(node, f"{name} is not part of a kernel's language")
@@ -422,16 +422,16 @@ class KernelWalk(ABC):
     # Statements: every method returns whether control reaches the next statement
 
     def write(self) -> None:
-        """Emit the code of the whole kernel."""
+        """Emit the target code of the whole kernel."""
         if self.block(self.kernel.tree.body):
             if self.result is not NOTHING:
                 self.refuse(self.kernel.tree.body[-1], "may end without a result. Return one.")
             self.give(None)
 
     def block(self, statements: list[ast.stmt]) -> bool:
-        """Emit statements and return whether control reaches the end of the block.
+        """Emit statements, and return whether the end of the block can be reached.
 
-        Statements that control cannot reach are skipped.
+        Statements that cannot be reached are skipped.
         """
         for statement in statements:
             do: Callable[[ast.stmt], bool]
@@ -465,7 +465,7 @@ class KernelWalk(ABC):
         return True
 
     def assign_array(self, target: ast.expr, call: ast.Call) -> bool:
-        """Emit the local array of the statement ``name = floats(count)`` and return True."""
+        """Emit a local array for the statement ``name = floats(count)``; return True."""
         count = call.args[0].value if isinstance(call.args[0], ast.Constant) else None
         if not isinstance(target, ast.Name) or not isinstance(count, int):
             self.refuse(call, "must be name = floats(literal int)")
@@ -492,7 +492,7 @@ class KernelWalk(ABC):
         return True
 
     def assign(self, target: ast.expr, value: Value) -> bool:
-        """Emit an assignment and return True; the first assignment to a local fixes its type."""
+        """Emit an assignment; the first assignment to a local variable fixes its type."""
         if isinstance(target, ast.Name):
             name = target.id
             if name in self.counters:
@@ -536,9 +536,10 @@ class KernelWalk(ABC):
         return self.meet(assigned_at_ends)
 
     def meet(self, assigned_at_ends: list[frozenset[str]]) -> bool:
-        """Return whether any branch reaches the next statement; merge the assigned variables.
+        """Return whether any branch reaches the next statement; merge assigned variables.
 
-        After the joining point a local counts as assigned only if all joining branches assign it.
+        After branches have joined, a local variable counts as assigned only if all of these
+        branches assign it.
         """
         if assigned_at_ends:
             self.valued = frozenset.intersection(*assigned_at_ends)
@@ -547,7 +548,7 @@ class KernelWalk(ABC):
         return bool(assigned_at_ends)
 
     def loop(self, node: ast.For | ast.While) -> bool:
-        """Emit the body of a loop and return whether control reaches the end of the body."""
+        """Emit the body of a loop, and return whether its end can be reached."""
         if node.orelse:
             self.refuse(node.orelse[0], "the else of a loop is not part of a kernel's language")
         return self.block(node.body)
@@ -600,12 +601,12 @@ class KernelWalk(ABC):
 
 
 def is_record(kind: Any) -> bool:
-    """Return whether a kernel type is a record class."""
+    """Return whether the type of a kernel's value is a record class."""
     return isinstance(kind, type) and issubclass(kind, Record)
 
 
 def word_of(kind: Any) -> str:
-    """Return a kernel type's name for error messages."""
+    """Return the name of a kernel type for error messages."""
     if kind in (Array, Ints):
         return "Array" if kind == Array else "Ints"
     return getattr(kind, "__name__", str(kind))

@@ -1,4 +1,4 @@
-"""Compilation of a kernel and the equations that it calls to one WebAssembly module."""
+"""Compilation of a kernel and the equations it calls to one WebAssembly module."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from flexarm.loops.translate import translate
 
 @dataclass(frozen=True)
 class WasmProgram:
-    """A kernel and equations as one WebAssembly module."""
+    """A kernel and the equations it calls, compiled to one WebAssembly module."""
 
     # code: the binary module. reserved: bytes of memory that belong to the module. Both are as in
     # `flexarm.engine.wasm.WasmModule`.
@@ -35,17 +35,17 @@ def program(
     streams: Sequence[Stream],
     called_by_field: Mapping[str, LoopSource | Stream],
 ) -> WasmProgram:
-    """Return the WebAssembly module of a kernel, all kernels that it calls, and equations.
+    """Compile a kernel, all kernels that it calls, and equations to a WebAssembly module.
 
     Parameters
     ----------
     kernel
-        The kernel to be exported.
+        Kernel that the module exports.
     streams
-        Equations to be exported, with distinct names.
+        Equations that the module exports, with distinct names.
     called_by_field
-        By name of a record field that is an address on a processor: the kernel, or the equations of
-        ``streams``, called instead.
+        Kernel or equations of ``streams`` to call, by name of the record field that contains their
+        address on a CPU.
 
     Raises
     ------
@@ -79,13 +79,13 @@ class Memory:
     _kept: list[Any] = field(default_factory=list)  # keeps objects alive: unique ids
 
     def room(self, size: int) -> int:
-        """Reserve ``size`` bytes and return their address, a multiple of 16."""
+        """Reserve ``size`` bytes of the module's memory; return their address, a multiple of 16."""
         address = -(-self.size // MEMORY_ALIGNMENT) * MEMORY_ALIGNMENT
         self.size = address + size
         return address
 
     def array(self, values: Array | Ints) -> int:
-        """Return the address of an array, which is added to the memory if new."""
+        """Return the address of an array in the module's memory; add the array if it is new."""
         if id(values) not in self._known:
             self._known[id(values)] = self.room(8 * max(values.size, 1))
             self._kept.append(values)
@@ -94,7 +94,7 @@ class Memory:
         return self._known[id(values)]
 
     def record(self, record: Record) -> int:
-        """Return the address of a record, which is added with inner records and arrays if new."""
+        """Return the address of a record in the module's memory; add the record if it is new."""
         if id(record) in self._known:
             return self._known[id(record)]
         layout, values = record.layout(), vars(record)
@@ -111,7 +111,7 @@ class Memory:
         return address
 
     def image(self) -> bytes:
-        """Return the contents of the whole memory, from address 0 on."""
+        """Return the contents of the module's memory, from address 0 on."""
         contents = bytearray(self.size)
         for address, part in self.parts:
             contents[address : address + len(part)] = part

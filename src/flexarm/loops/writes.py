@@ -1,4 +1,4 @@
-"""Analysis of the record fields that a kernel, and all kernels that it calls, may write to."""
+"""Analysis of the record fields that a kernel and the kernels it calls may write to."""
 
 import ast
 from collections.abc import Mapping
@@ -8,36 +8,36 @@ from flexarm.loops.language import LoopSource, run_equations, run_kernel
 
 
 def written_fields(kernel: LoopSource, bound: Mapping[str, LoopSource | str]) -> frozenset[str]:
-    """Return the names of record fields of which a kernel may change the value or an element.
+    """Return the names of record fields whose value or elements a kernel may change.
 
     Parameters
     ----------
     kernel
-        The kernel.
+        Kernel to analyse.
     bound
-        By name of the record field that contains an address: the kernel, or the name of the
-        equations, that is called there.  Fields that equations write are not included.
+        Kernel, or name of the equations, that is called by an address, by name of the record field
+        with this address. Fields that equations write are not part of the result.
     """
     return frozenset(KernelReader(bound).writes(kernel).fields)
 
 
 @dataclass
 class _Writes:
-    """Record fields that a kernel writes, and positions of parameters whose elements it writes."""
+    """Record fields that a kernel writes, and indices of array parameters that it writes."""
 
     fields: set[str] = field(default_factory=set)
     parameters: set[int] = field(default_factory=set)
 
 
 class KernelReader:
-    """Analysis of the writes and calls of kernels; each kernel is analysed once."""
+    """Analysis of the writes and calls of kernels, each analysed once."""
 
     def __init__(self, bound: Mapping[str, LoopSource | str]) -> None:
         self.bound = bound
         self.known: dict[int, _Writes] = {}
 
     def writes(self, kernel: LoopSource) -> _Writes:
-        """Return the record fields and the parameters that a kernel writes."""
+        """Return the record fields and the array parameters that a kernel writes."""
         if id(kernel) not in self.known:
             self.known[id(kernel)] = kernel_writes = _Writes()
             names, aliases = list(kernel.hints)[:-1], _aliases(kernel.tree)
@@ -60,7 +60,7 @@ class KernelReader:
         return list(kernels.values())
 
     def _targets(self, kernel: LoopSource) -> list[ast.expr]:
-        """Return assigned elements and fields, and call arguments that a called kernel writes."""
+        """Return elements and fields assigned by a kernel, directly or by a called kernel."""
         targets: list[ast.expr] = []
         for node in ast.walk(kernel.tree):
             if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
@@ -92,7 +92,7 @@ def _function(node: ast.Call, kernel: LoopSource) -> object:
 
 
 def _aliases(tree: ast.FunctionDef) -> dict[str, ast.expr]:
-    """Return, by local name, the expressions of a field or view to which the name may refer."""
+    """Return the fields or views that each local name of a kernel may stand for."""
     aliases: dict[str, ast.expr] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -104,7 +104,7 @@ def _aliases(tree: ast.FunctionDef) -> dict[str, ast.expr]:
 
 
 def _roots(node: ast.expr, aliases: Mapping[str, ast.expr]) -> list[ast.expr]:
-    """Return the fields and names to which an element, view or conditional expression refers."""
+    """Return the fields and local names to which an expression refers."""
     if isinstance(node, ast.Subscript):
         return _roots(node.value, aliases)
     if isinstance(node, ast.IfExp):

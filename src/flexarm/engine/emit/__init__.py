@@ -1,1 +1,1 @@
-"""Emission of LLVM and C code from a stream of operations, divided into functions."""
+"""LLVM and C code for a list of operations (a stream), divided into functions."""

@@ -1,4 +1,4 @@
-"""Emission of a stream as C99: one source file that needs only math.h, and a header."""
+"""C99 code for a list of operations: one source file that needs only math.h, and a header."""
 
 import math
 from collections.abc import Iterator
@@ -36,15 +36,16 @@ def emit_c(stream: Stream, *, chunk: int = PIECE_OPERATIONS) -> "CSource":
     Parameters
     ----------
     stream
-        The operations; the C function is called `flexarm_NAME` after the stream.
+        Operations of the function. The C function is called `flexarm_NAME`, with the name of the
+        stream.
     chunk
-        Number of operations in a C function, so that compilers take time linear in the size.
+        Number of operations per C function; small functions keep compile time linear in the size.
 
     Returns
     -------
     CSource
-        The C file, which is complete without its header, and the header, which documents the call
-        of the function.
+        The C source file, which does not include its header, and the header, which documents how to
+        call the function.
     """
     layout = plan(stream, chunk=chunk)
     stream = layout.stream
@@ -159,7 +160,7 @@ def _piece(stream: Stream, layout: CodeLayout, values: range) -> list[str]:
 
 
 def _edges(stream: Stream, chunk: int) -> Iterator[list[str]]:
-    """Yield C lines that assign constants and unchanged inputs to outputs."""
+    """Yield lines of C that assign constants and unchanged inputs to outputs."""
     runs = list(runs_of_leaves(stream))
     for start in range(0, len(runs), chunk):
         lines = []
@@ -180,7 +181,7 @@ def _place(stream: Stream, port: int, element: str) -> str:
 
 @dataclass(frozen=True)
 class CSource:
-    """Name, C file and header of a function, and the number of doubles in its work array."""
+    """Name, C file and header of a function, and the size of its work array [doubles]."""
 
     name: str
     source: str

@@ -1,4 +1,4 @@
-"""Sums of products as chains of fused multiply-adds."""
+"""Rewriting of sums of products as chains of fused multiply-adds."""
 
 from collections import Counter
 from dataclasses import replace
@@ -8,7 +8,7 @@ from flexarm.engine.stream import ADDITIONS, Operation, Store, Stream
 
 
 class _Term(NamedTuple):
-    """A summand: number of its value, and whether its sign is minus."""
+    """A summand of a sum: the number of its value, and whether its sign is minus."""
 
     value: int
     minus: bool
@@ -17,18 +17,20 @@ class _Term(NamedTuple):
 def chained(stream: Stream) -> Stream:
     """Return the stream with each sum rewritten as a chain that adds one summand at a time.
 
-    A chain starts with a summand that is not a product, if there is one.
+    If a sum has a summand that is not a product, its chain starts with this summand.
 
     Parameters
     ----------
     stream
-        The operations. Summands are added in the order in which they are computed.
+        Operations of a function. The summands of each sum are added in the order in which they are
+        computed.
 
     Returns
     -------
     Stream
-        The same sums with different rounding. For example x + (a b + c d), which takes a product, a
-        fused multiply-add and a sum, becomes (x + a b) + c d, which takes two fused multiply-adds.
+        The function with the same sums, rounded differently. For example, x + (a b + c d) takes a
+        product, a fused multiply-add and a sum. It becomes (x + a b) + c d, which takes two fused
+        multiply-adds.
     """
     return _Chains(stream).stream()
 
@@ -52,7 +54,7 @@ class _Chains:
         self._new: dict[int, int] = {}  # new numbers of values by old ones
 
     def stream(self) -> Stream:
-        """Return the stream with each of its sums rewritten as a chain."""
+        """Return the stream of operations with each sum rewritten as a chain."""
         for value, (op, a, b) in enumerate(self._old.operations, self._first):
             if value in self._inner or value in self._products:
                 continue
@@ -84,7 +86,7 @@ class _Chains:
         return False, term.value
 
     def _chain(self, terms: list[_Term]) -> int:
-        """Append the operations of a sum and return the number of the resulting value."""
+        """Append the operations of a sum to the stream; return the number of the sum's value."""
         (first, minus), (second, subtract), *further = terms
         total, second_value = self._new_value(first), self._new_value(second)
         if minus and subtract:

@@ -1,8 +1,8 @@
-"""Selection of the values that a GPU thread stores in memory when registers run out.
+"""Selection of the values that a GPU thread keeps in memory when its registers run out.
 
-NVIDIA's driver would store such values of large arms in the memory of the whole GPU, twice as often
-as necessary. Near memory, which the threads of a block share, is almost as fast as registers and as
-large as all registers of the block.
+NVIDIA's driver would store such values in the global memory of the GPU, twice as often as necessary
+for large arms. Near memory is the shared memory of a block of threads. It is almost as fast as
+registers, and as large as all registers of the block together.
 """
 
 import struct
@@ -31,7 +31,7 @@ NEAR = "flexarm_near"  # function of the program: address of a thread's near mem
 
 @dataclass(frozen=True)
 class ThreadMemory:
-    """Numbers of registers and memory slots for the values of a GPU thread."""
+    """Numbers of registers and of memory places for the values of one GPU thread."""
 
     near: int  # doubles per thread in the shared memory of the block
     registers: int = 104  # values in registers at once; the driver needs some registers itself
@@ -42,11 +42,11 @@ class ThreadMemory:
 
     @property
     def declared(self) -> str:
-        """Return the LLVM declaration of the near-memory function; empty if it is not needed."""
+        """Return the LLVM declaration of the near-memory function, or '' if it is not needed."""
         return f"declare ptr addrspace(3) @{NEAR}()" if self.near else ""
 
     def prologue(self, far: int) -> list[str]:
-        """Return LLVM lines that compute the addresses of near memory and of ``far`` far slots."""
+        """Return LLVM lines that compute the thread's addresses in near and in global memory."""
         near = f"%near = call ptr addrspace(3) @{NEAR}()"
         return [
             *([near] if self.near else []),
@@ -56,7 +56,7 @@ class ThreadMemory:
 
 
 def is_short(constant: float) -> bool:
-    """Return whether a constant fits into an instruction: the lower 32 bits are 0."""
+    """Return whether a constant fits into an instruction because its lower 32 bits are 0."""
     return struct.pack("<d", constant).startswith(bytes(4))
 
 
@@ -69,13 +69,13 @@ class Move(NamedTuple):
 
     @property
     def offset(self) -> int:
-        """Return the distance [doubles] from the start of the memory."""
+        """Return the distance [doubles] of the memory place from the start of the memory."""
         return self.place * (WARP if self.memory == "near" else 1)
 
 
 @dataclass
 class Moves:
-    """Loads before each operation and stores after each operation, by index of the operation."""
+    """Loads into registers before each operation, and stores after it, by operation index."""
 
     loads: defaultdict[int, list[Move]] = field(default_factory=lambda: defaultdict(list))
     stores: defaultdict[int, list[Move]] = field(default_factory=lambda: defaultdict(list))
@@ -87,10 +87,10 @@ class Moves:
 
 
 def moves(stream: Stream, room: ThreadMemory) -> Moves:
-    """Return the loads and stores of values that do not fit into the registers.
+    """Return the loads and stores of values that do not fit into a GPU thread's registers.
 
-    The value with the latest next use leaves the registers. Near memory holds those values that
-    would stay in registers if there were as many more registers.
+    When registers run out, the value whose next use is latest is stored in memory. Near memory gets
+    those values that would stay in registers if the thread had that many registers more.
     """
     near = room.near
     if room.tabled:
@@ -111,15 +111,15 @@ def _moves(stream: Stream, room: ThreadMemory) -> Moves:
 
 
 def near_places_left(near: int, table: int) -> int:
-    """Return the near-memory slots of a thread that are free beside the table of constants.
+    """Return how many doubles of near memory a thread has beside the table of constants.
 
-    Some memory is left over even if every warp is a block of its own.
+    Some near memory is left over even if every warp is a block of its own.
     """
     return max(0, near - max(0, -(-(table - SPARE_NEAR) // NEAR_BLOCK)))
 
 
 class _RegisterAllocation:
-    """Register allocation by one pass over the operations of a stream; ``moves`` is the result."""
+    """Register allocation in one pass over the operations; ``moves`` is the result."""
 
     def __init__(
         self, stream: Stream, room: ThreadMemory, far: frozenset[int] = frozenset()
@@ -165,7 +165,7 @@ class _RegisterAllocation:
             self._use(k)
 
     def _operands(self, k: int) -> set[int]:
-        """Return the operands of an operation that occupy registers or memory."""
+        """Return the operands of an operation that need a register or a memory place."""
         first = self.stream.first_load
         return {
             value
@@ -174,7 +174,7 @@ class _RegisterAllocation:
         }
 
     def _load_operands(self, now: int, k: int, *, not_near: bool = False) -> None:
-        """Append loads of the operands of operation ``now``; ``not_near`` skips near memory."""
+        """Append loads of an operation's operands; ``not_near`` skips those in near memory."""
         for value in sorted(self._operands(k)):
             if value in self.held or value not in self.away or value < self.stream.first_load:
                 continue
@@ -187,7 +187,7 @@ class _RegisterAllocation:
     def _load_constants(self, now: int, k: int) -> None:
         """Append loads of an operation's constants, each together with one needed soon.
 
-        Constants beyond the capacity of the table remain literals in the code.
+        Constants that do not fit into the table of constants remain literals in the code.
         """
         for value in self.constants[k]:
             if value not in self.held and len(self.moves.table) < MOST_TABLED:
@@ -209,7 +209,7 @@ class _RegisterAllocation:
         self.held.add(value)
 
     def _use(self, k: int) -> None:
-        """Free the registers of operands after the last use, and add the result to registers."""
+        """Free the registers of operands after their last use, and assign one to the result."""
         for value in self._operands(k):
             self.uses[value].pop()
             if not self.uses[value]:
@@ -222,7 +222,7 @@ class _RegisterAllocation:
             self._store(k, max(self.held, key=lambda held_value: self._wait(k, held_value)))
 
     def _wait(self, k: int, value: int) -> int:
-        """Return the number of operations until a value's next use; more if already stored."""
+        """Return after how many operations a value is used next; later if already stored."""
         return (self.uses[value][-1] - k) * (STORED_FACTOR if value in self.away else 1)
 
     def _release(self, value: int) -> None:

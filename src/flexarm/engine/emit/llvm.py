@@ -1,4 +1,4 @@
-"""Emission of a stream as LLVM code: small internal functions, and two entries that call them."""
+"""LLVM code for a list of operations: small internal functions, and two public functions."""
 
 from dataclasses import dataclass
 
@@ -26,7 +26,7 @@ INTRINSICS = {
 
 @dataclass(frozen=True)
 class Dialect:
-    """Features of a target that emitted code may use."""
+    """Features of a compilation target that the emitted LLVM code may use."""
 
     # Whether products and sums may become fused multiply-adds, rounded once.
     fused: bool = True
@@ -43,7 +43,7 @@ BARE = Dialect(fused=False, libm=False, extremes="imum")
 
 
 class SupportCode:
-    """LLVM types and constants for a number of lanes, and the support functions in use."""
+    """LLVM types and constants for a number of SIMD lanes, and the helper functions in use."""
 
     def __init__(self, width: int, dialect: Dialect) -> None:
         self.width = width
@@ -58,22 +58,22 @@ class SupportCode:
         self._needed = {"fabs"}
 
     def intrinsic(self, op: str) -> str:
-        """Return the name of the LLVM intrinsic function of an operation."""
+        """Return the name of the LLVM intrinsic function for an operation."""
         self._needed.add(op)
         name = INTRINSICS[op] + (self.dialect.extremes if op in ("fmin", "fmax") else "")
         return f"llvm.{name}.{'f64' if self.width == 1 else f'v{self.width}f64'}"
 
     def need(self, name: str) -> None:
-        """Record that a C library function or a support function is called."""
+        """Record that the code calls a C library function or a helper function."""
         self._needed.add(name)
 
     def call_of(self, name: str) -> str:
-        """Return the name of the function to call, lane by lane, for a C library function.
+        """Return the name of the function to call for a C library function, lane by lane.
 
         Raises
         ------
         FlexarmError
-            If neither the target nor flexarm has the function.
+            If neither the compilation target nor flexarm has the function.
         """
         if not self.dialect.libm and name not in own.TAKEN:
             raise FlexarmError(
@@ -84,7 +84,7 @@ class SupportCode:
         return name if self.dialect.libm else f"{own.PREFIX}{name}"
 
     def support(self) -> str:
-        """Return the LLVM code of the recorded functions."""
+        """Return the LLVM code of the helper functions in use."""
         lines = []
         names = self._needed
         if "sincos" in names and self.dialect.libm:
@@ -129,10 +129,7 @@ ret void
 
 
 def library(names: tuple[str, ...]) -> str:
-    """Return LLVM definitions of the C library's functions, under the library's names.
-
-    Targets without a C library need these definitions.
-    """
+    """Return LLVM definitions of C library functions, for targets without a C library."""
     kit, lines = SupportCode(1, BARE), []
     for name in names:
         count = 2 if name in BINARY else 1
@@ -167,22 +164,24 @@ def emit_llvm(
     Parameters
     ----------
     stream
-        The operations.
+        Operations of the function.
     width
-        Number of lanes: each element of every array consists of this many adjacent doubles.
+        Number of SIMD lanes: each element of an input or output consists of this many adjacent
+        doubles.
     chunk
-        Number of operations in an internal function.
+        Number of operations per internal function.
     ordered
-        Whether to order the operations so that few values are live.
+        Whether to reorder the operations so that few intermediate values exist at the same time.
     dialect
-        Features of the target.
+        Features of the compilation target.
 
     Returns
     -------
     Code
-        LLVM code with two entries. `entry` takes a pointer to each input, to each output and to the
-        work array, none of which may overlap; `table_entry` takes one pointer to a table of those
-        pointers. Arrays need the alignment of a double, no more.
+        LLVM code with two public functions. The arguments of `entry` are a pointer to each input,
+        to each output and to the work array; these arrays must not overlap. The argument of
+        `table_entry` is a pointer to a table of these pointers. The arrays must be aligned like
+        doubles.
     """
     if width < 1 or width & (width - 1):
         # LLVM pads vectors whose number of lanes is no power of 2.
@@ -228,10 +227,10 @@ def emit_llvm(
 
 @dataclass(frozen=True)
 class Code:
-    """Emitted LLVM code: text, names of both entries, number of lanes and size of the work array.
+    """LLVM code: text, names of its two public functions, SIMD lanes and work array size.
 
-    `table` is the number of constants in the shared memory of a GPU block, `near` the number of
-    doubles there per thread.
+    The field `table` is the number of constants in the shared memory of a GPU block, and `near` the
+    number of doubles in this memory per thread.
     """
 
     text: str
@@ -247,7 +246,7 @@ _Place = tuple[str, int]  # an array and the index of an element
 
 
 class _LlvmFunction:
-    """LLVM lines of one internal function."""
+    """LLVM lines of one internal function of the emitted code."""
 
     def __init__(self, layout: CodeLayout, kit: SupportCode, name: str, values: range) -> None:
         self._lines: list[str] = []
@@ -266,7 +265,7 @@ class _LlvmFunction:
         self._brought: dict[int, str] = {}  # names of values after reloading from memory
 
     def _place(self, value: int) -> _Place:
-        """Return the array and element from which this function reads a non-constant value."""
+        """Return the array and the element from which this function reads a value."""
         if value >= self._stream.first_operation:
             return "w", self._planned.places[value]
         load = self._stream.loads[value - self._stream.first_load]
@@ -304,7 +303,7 @@ class _LlvmFunction:
             self._tables, self.table, self.near = thread.tables(), thread.constants, thread.near
 
     def write_leaves(self, runs: list[list[Store]]) -> None:
-        """Emit code that stores constants and unchanged inputs in outputs."""
+        """Emit code that copies constants and unchanged inputs to outputs."""
         for run in runs:
             value = self.reference(run[0].value)
             if len(run) > UNROLLED_OUTPUTS:
@@ -314,7 +313,7 @@ class _LlvmFunction:
                     self.store(f"y{store.port}", store.element, value)
 
     def function(self) -> list[str]:
-        """Return the LLVM lines of the function and of the tables of its constants."""
+        """Return the LLVM lines of this internal function and of its tables of constants."""
         parameters = ", ".join(f"ptr noalias %{array}" for array in sorted(self._arrays))
         return [
             *self._tables,
@@ -324,12 +323,12 @@ class _LlvmFunction:
         ]
 
     def call(self) -> str:
-        """Return the LLVM call of the function with pointers to the arrays that it uses."""
+        """Return the LLVM call of this internal function with the arrays that it uses."""
         arguments = ", ".join(f"ptr %{array}" for array in sorted(self._arrays))
         return f"call void @{self._name}({arguments})"
 
     def reference(self, value: int) -> str:
-        """Return the LLVM name of a value; emit a load if the value comes from another function."""
+        """Return the LLVM name of a value; load it if another function computed it."""
         if value in self._brought:
             return self._brought[value]
         if value in self.values:
@@ -367,7 +366,7 @@ class _LlvmFunction:
         self._lines.append(f"call void @flexarm.fill({arguments})")
 
     def operate(self, result: str, operation: Operation) -> None:
-        """Emit code for an operation that needs more than one arithmetic instruction."""
+        """Emit code for an operation that takes more than one arithmetic instruction."""
         op, kit = operation.op, self._kit
         names = [self.reference(value) for value in operation.operands]
         if op == "div":
@@ -401,7 +400,7 @@ class _LlvmFunction:
         return f"extractvalue {pair} {self._angles[angle]}, {index}"
 
     def _choose(self, op: str, names: list[str]) -> str:
-        """Return the LLVM expression of a comparison or selection; truth values are 1.0 and 0.0."""
+        """Return the LLVM code of a comparison or selection; true is 1.0 and false is 0.0."""
         kit = self._kit
         if op in COMPARISONS:
             return self._select(self._compare(COMPARISONS[op], *names), kit.one, kit.zero)

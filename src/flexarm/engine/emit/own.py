@@ -1,11 +1,12 @@
-"""Functions of the C library (exp, log, pow, ...) emitted as LLVM code, for targets without one.
+"""Functions of the C library (exp, log, pow, ...) as LLVM code, for targets without one.
 
 Notes
 -----
-Errors are a few units in the last place.  The exponential is a power series after reduction by a
-power of two, the logarithm the series of the inverse hyperbolic tangent, the arc tangent a series
-after two argument reductions; all others are computed from these three.  A power is the exponential
-of a product and loses as many digits as the product has before the decimal point.
+The functions are accurate to a few units in the last place. The exponential function is a power
+series, after reduction by a power of two. The logarithm is the series of the inverse hyperbolic
+tangent, and the arc tangent is a series after two argument reductions. All other functions are
+computed from these three. A power x^y is computed as the exponential of y ln x, and loses as many
+digits as this product has before the decimal point.
 """
 
 import math
@@ -39,7 +40,7 @@ INTRINSICS = ("fabs", "copysign", "sqrt", "floor")
 
 
 def needed(names: set[str]) -> list[str]:
-    """Return the named functions and all functions that these call, sorted by name."""
+    """Return the named functions and all functions that they call, sorted by name."""
     required: set[str] = set()
     pending = list(names)
     while pending:
@@ -51,7 +52,7 @@ def needed(names: set[str]) -> list[str]:
 
 
 def own_function(name: str) -> str:
-    """Return the LLVM function that computes a C library function of one or two doubles."""
+    """Return LLVM code for a C library function of one or two doubles."""
     body = _NativeFunction()
     arguments = ["%x", "%y"] if name in ("pow", "atan2", "hypot") else ["%x"]
     result = getattr(body, name)(*arguments)
@@ -72,7 +73,7 @@ Value = float | str
 
 
 class _NativeFunction:
-    """LLVM lines of one function; methods ``exp``, ``log``, ... emit lines, return the result."""
+    """LLVM lines of one elementary function; methods such as ``exp`` append lines."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -120,7 +121,7 @@ class _NativeFunction:
         return self._write(f"bitcast i64 {bits} to double")
 
     def _polynomial(self, x: Value, coefficients: list[float]) -> str:
-        """Emit the sum ``c_0 + c_1 x + ...`` by Horner's rule and return the result's name."""
+        """Emit the sum ``c_0 + c_1 x + ...`` by Horner's rule; return the name of the result."""
         total = _text(coefficients[-1])
         for coefficient in coefficients[-2::-1]:
             total = self._add(self._mul(total, x), coefficient)

@@ -1,4 +1,4 @@
-"""Order of the operations of a stream, and their division into functions."""
+"""Order of the operations of a function, and their division into internal functions."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -14,24 +14,24 @@ TURNS = {"sin", "cos"}
 
 
 def by_liveness(stream: Stream) -> Stream:
-    """Return the stream with its operations ordered so that few values are live at a time.
+    """Return the stream with its operations ordered so that few values exist at a time.
 
     Parameters
     ----------
     stream
-        The operations, in any order in which operands precede their uses.
+        Operations of a function, in any order in which values are computed before they are used.
 
     Returns
     -------
     Stream
-        The same operations. A product used by a single sum comes directly before the sum, so that
-        both become one instruction; sine and cosine of an angle are adjacent too.
+        The same operations in another order. A product used by a single sum comes directly before
+        the sum, so that both become one instruction; sine and cosine of an angle are adjacent too.
 
     Notes
     -----
-    Values that do not fit into registers are stored and loaded again, and the fetching of these
-    instructions limits the speed of large arms. A greedy pass from the results back to the inputs
-    always selects the operation that adds the fewest live values.
+    Values that do not fit into registers are stored and loaded again, which limits the speed of the
+    code of large arms. The order is built from the results back to the inputs: at each step, the
+    operation is chosen that needs the fewest additional values.
     """
     first = stream.first_operation
     partner = _partners(stream)
@@ -68,7 +68,7 @@ def by_liveness(stream: Stream) -> Stream:
 
 
 def belong_together(stream: Stream, k: int) -> bool:
-    """Return whether operations k - 1 and k are compiled to one instruction or one call."""
+    """Return whether two adjacent operations compile to one instruction or one call."""
     first, second = stream.operations[k - 1 : k + 1]
     if first.op == "mul":
         return second.op in ADDITIONS and stream.first_operation + k - 1 in second.operands
@@ -76,7 +76,7 @@ def belong_together(stream: Stream, k: int) -> bool:
 
 
 def _partners(stream: Stream) -> dict[int, int]:
-    """Return, by index of an operation, the index of the operation that must directly precede."""
+    """Return, by operation index, the index of the operation that must directly precede it."""
     first = stream.first_operation
     uses = [0] * (first + len(stream.operations) + 1)  # last entry: missing operand
     for _, a, b in stream.operations:
@@ -102,7 +102,7 @@ def _partners(stream: Stream) -> dict[int, int]:
 
 
 def _from_the_results(operands: list[list[int]]) -> list[int]:
-    """Return an order, built from the last operation back, with few new live values per step."""
+    """Return an order of operations, built from the last one back, with few live values."""
     users: list[list[int]] = [[] for _ in operands]
     size = len(operands)
     for k, operands_of in enumerate(operands):
@@ -136,24 +136,24 @@ def _from_the_results(operands: list[list[int]]) -> list[int]:
 
 
 def plan(stream: Stream, *, chunk: int = PIECE_OPERATIONS, ordered: bool = True) -> "CodeLayout":
-    """Return the division of a stream of operations into pieces, each compiled as one function.
+    """Divide the operations of a stream into pieces, each compiled as one function.
 
     Parameters
     ----------
     stream
-        The operations.
+        Operations of the function.
     chunk
-        Largest number of operations in a piece.  Compile time is linear in the number of operations
-        as long as the pieces are small; below about 300 operations, loads and stores between the
-        pieces take noticeable time.
+        Largest number of operations in a piece. Small pieces keep the compile time linear in the
+        number of operations. Pieces of less than about 300 operations are slow, because of loads
+        and stores between them.
     ordered
         Whether to reorder the operations by `by_liveness` first.
 
     Returns
     -------
     CodeLayout
-        The pieces, and an index in the work array for each value that a later piece uses.  An index
-        is reused after the last piece that needs the value, the lowest free index first.
+        The pieces, and an index in the work array for each value that a later piece uses. An index
+        of the work array is reused after the last piece that needs its value.
     """
     stream = by_liveness(stream) if ordered else stream
     edges = _cuts_between_pairs(stream, chunk)
@@ -187,9 +187,10 @@ def plan(stream: Stream, *, chunk: int = PIECE_OPERATIONS, ordered: bool = True)
 
 
 def _cuts_between_pairs(stream: Stream, chunk: int) -> list[int]:
-    """Return the boundaries of equal pieces, shifted by one where they would separate a pair.
+    """Return boundaries of pieces of equal length, moved by one to keep pairs together.
 
-    On x86-64, sums of products are therefore rounded in the same way for all lengths of pieces.
+    Because pairs stay together, sums of products are rounded equally for all lengths of pieces on
+    x86-64.
     """
     length = len(stream.operations)
     edges = [0]
@@ -200,7 +201,7 @@ def _cuts_between_pairs(stream: Stream, chunk: int) -> list[int]:
 
 
 def runs_of_leaves(stream: Stream) -> Iterator[list[Store]]:
-    """Yield consecutive outputs that store the same constant or input, as one group each."""
+    """Yield groups of consecutive outputs to which the same constant or input is copied."""
     run: list[Store] = []
     for store in sorted(store for store in stream.stores if store.value < stream.first_operation):
         if run and store != run[-1]._replace(element=run[-1].element + 1):
@@ -213,10 +214,10 @@ def runs_of_leaves(stream: Stream) -> Iterator[list[Store]]:
 
 @dataclass(frozen=True)
 class CodeLayout:
-    """Division of a stream into functions: ranges of value numbers, and work array indices.
+    """Division of a function's operations into pieces, and the layout of its work array.
 
-    `stream` has its operations in the order of the pieces; `stores` lists, by number of a value,
-    the output elements to which the value is assigned.
+    The field `stream` contains the operations in the order of the pieces, and `stores` the output
+    elements to which each value is assigned, by number of the value.
     """
 
     stream: Stream

@@ -1,17 +1,18 @@
-"""Joint sine and cosine as LLVM code, for one double or for several lanes of a vector.
+"""Sine and cosine of an angle, computed together as LLVM code in one or several SIMD lanes.
 
 Notes
 -----
 The angle is reduced to [-pi/4, pi/4] by subtraction of a multiple of pi/2, where pi/2 is the sum of
-three doubles (Cody & Waite 1980). The first two have 33 bits, so that their products with an
-integer of up to 20 bits are exact; the rounding error of the remainder is a separate value, the
-tail. The polynomials are minimax approximations with relative errors 2^-57.9 and 2^-63.9. Angles
-above 1e5 rad, infinities and NaN are passed to the C library; without a library, an angle of up to
-1e9 rad has an error as large as the angle's own rounding, and a larger angle gives NaN.
+three doubles (Cody & Waite 1980). The first two of these have 33 bits, so that their products with
+an integer of up to 20 bits are exact. The rounding error of the reduced angle is a separate value,
+the tail. The polynomials for sine and cosine are minimax approximations with relative errors
+2^-57.9 and 2^-63.9. Angles above 1e5 rad, infinities and NaN are passed to the C library; without a
+library, an angle of up to 1e9 rad has an error as large as the angle's own rounding, and a larger
+angle gives NaN.
 
-With fused multiply-add, as on a GPU, half as many operations suffice: a multiple of the first 53
-bits of pi/2 is subtracted without rounding, then a multiple of the next 53; errors are below 1.5
-units in the last place and 1e-33 of the angle.
+With fused multiply-add, as on a GPU, half as many operations suffice for the reduction: a multiple
+of the first 53 bits of pi/2 is subtracted without rounding, then a multiple of the next 53 bits.
+Errors are then below 1.5 units in the last place, plus 1e-33 of the angle.
 """
 
 import math
@@ -46,7 +47,7 @@ COSINE = (
 
 
 def sincos(width: int, *, libm: bool = True, fused: bool = True) -> str:
-    """Return the LLVM function that computes the sine and the cosine of an angle [rad]."""
+    """Return LLVM code for a function of the sine and the cosine of an angle [rad]."""
     if fused and not libm:
         return _fused(width)
     text = _with_library(width) if libm else _alone(width)
@@ -54,10 +55,10 @@ def sincos(width: int, *, libm: bool = True, fused: bool = True) -> str:
 
 
 def c_sine() -> str:
-    """Return the C99 function of sin(x + k pi/2), of an angle x [rad] and an integer k.
+    """Return the C99 function sin(x + k pi/2) of an angle x [rad] and an integer k.
 
-    The operations are those of `sincos` without fused multiply-add, so that both give the same
-    bits.
+    The C function performs the same operations as `sincos` without fused multiply-add, so that
+    their results are bitwise equal.
     """
     first, second, third = HALF_PI
     return f"""#ifndef FLEXARM_SINE
@@ -105,7 +106,7 @@ def _alone(width: int) -> str:
 
 
 def _fused(width: int) -> str:
-    """Return the LLVM function that computes sine and cosine with fused multiply-add."""
+    """Return LLVM code for the sine and the cosine of an angle with fused multiply-add."""
     real, whole, truth = (vector(element, width) for element in ("double", "i64", "i1"))
     name = f"@llvm.fma.{'f64' if width == 1 else f'v{width}f64'}"
     one, half, rounder = (number(x, width) for x in (1.0, -0.5, ROUNDER))
@@ -143,7 +144,7 @@ define internal {{ {real}, {real} }} @{NAME}({real} %given) noinline nounwind {{
 def _small(real: str, whole: str, truth: str, width: int) -> str:
     """Return LLVM lines that set %x to the angle, or to NaN if the angle is too large.
 
-    Integer instructions are used because they are cheap on GPUs.
+    The comparison uses integer instructions, which are cheap on GPUs.
     """
     (top,) = struct.unpack("q", struct.pack("d", LARGEST_ANGLE_ALONE))
     return f"""%bits = bitcast {real} %given to {whole}
@@ -173,7 +174,7 @@ slow:
 
 
 def _reduce(real: str, width: int) -> str:
-    """Return LLVM lines from %x to quadrant %marked, remainder %r and its rounding error %tail."""
+    """Return LLVM lines that reduce the angle %x to a quadrant and a remainder."""
     first, second, third = (number(part, width) for part in HALF_PI)
     rounder = number(ROUNDER, width)
     return f"""%turns = fmul {real} %x, {number(2.0 / math.pi, width)}
@@ -193,7 +194,7 @@ def _reduce(real: str, width: int) -> str:
 
 
 def _polynomials(real: str, width: int) -> str:
-    """Return LLVM lines that compute %sine and %cosine of the remainder %r + %tail."""
+    """Return LLVM lines that compute sine and cosine of the reduced angle %r + %tail."""
     one, half = number(1.0, width), number(0.5, width)
     return f"""%z = fmul {real} %r, %r
 %zz = fmul {real} %z, %z
@@ -218,7 +219,7 @@ def _polynomials(real: str, width: int) -> str:
 def _polynomial(name: str, coefficients: tuple[float, ...], real: str, width: int) -> str:
     """Return LLVM lines that sum a polynomial of six terms in pairs.
 
-    Pairs give shorter chains of dependent operations than Horner's rule.
+    Summation in pairs has shorter chains of dependent operations than Horner's rule.
     """
     lines = []
     for k in range(3):
@@ -236,7 +237,7 @@ def _polynomial(name: str, coefficients: tuple[float, ...], real: str, width: in
 
 
 def _turn(real: str, whole: str, truth: str, width: int) -> str:
-    """Return LLVM lines that convert sine and cosine of the remainder to those of the angle."""
+    """Return LLVM lines from sine and cosine of the reduced angle to those of the angle."""
 
     def each(value: int) -> str:
         return _each(value, width)
@@ -263,7 +264,7 @@ ret {{ {real}, {real} }} %both"""
 
 
 def _each(value: int, width: int) -> str:
-    """Return an integer as an LLVM constant, the same in every lane."""
+    """Return an integer as an LLVM constant, equal in every SIMD lane."""
     return str(value) if width == 1 else f"<{', '.join([f'i64 {value}'] * width)}>"
 
 

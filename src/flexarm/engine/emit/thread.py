@@ -1,4 +1,4 @@
-"""LLVM code specific to GPU threads: values in memory, a table of constants, quotients."""
+"""LLVM code for GPU threads only: values kept in memory, tables of constants, quotients."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -30,16 +30,16 @@ ret double %z
 
 
 class Thread:
-    """Emission of loads and stores of a GPU thread's values that do not fit into registers.
+    """Loads and stores of the values of a GPU thread that do not fit into its registers.
 
     Parameters
     ----------
     stream, room
-        The equations, and the registers and memory available for their values.
+        Operations of the function, and the registers and memory available for their values.
     name
         Name of the function.
     write
-        Function that emits an expression and returns the name of its value.
+        Function that emits an LLVM expression and returns the name of its value.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Thread:
 
     @property
     def constants(self) -> int:
-        """Return the number of constants in the thread's table of constants."""
+        """Return the number of constants in the table that the thread reads."""
         return len(self._kept.table)
 
     @property
@@ -62,11 +62,11 @@ class Thread:
         return self._kept.near
 
     def prologue(self) -> list[str]:
-        """Return LLVM lines that compute the addresses of the thread's memories."""
+        """Return LLVM lines that compute the addresses of the memory of the thread."""
         return self._room.prologue(self._kept.far)
 
     def brought(self, k: int) -> Iterator[tuple[int, str]]:
-        """Emit the loads required before an operation; yield pairs (value number, LLVM name)."""
+        """Emit the loads that an operation needs; yield pairs (value number, LLVM name)."""
         pair = ""
         for move in self._kept.loads[k]:
             if move.memory == "table":
@@ -79,7 +79,7 @@ class Thread:
                 yield move.value, self._write(f"load volatile double, {address}, align 8")
 
     def left(self, k: int) -> Iterator[tuple[int, str]]:
-        """Emit addresses for the stores after an operation; yield pairs (value number, address)."""
+        """Emit the addresses of stores after an operation; yield pairs (value number, address)."""
         for move in self._kept.stores[k]:
             yield move.value, self._place(move)
 
@@ -92,14 +92,14 @@ class Thread:
         return f"{kind} {address}"
 
     def own(self, array: str, element: int) -> str:
-        """Emit the address of an element of an array private to the thread, and return it."""
+        """Emit and return the address of an element of an array private to the thread."""
         if array not in self.arrays:
             self.arrays[array] = self._write(f"addrspacecast ptr %{array} to {OWN}")
         address = f"getelementptr double, {OWN} {self.arrays[array]}, i32 {element}"
         return f"{OWN} {self._write(address)}"
 
     def tables(self) -> list[str]:
-        """Return the LLVM lines of the table of constants and of the function that fills it."""
+        """Return the LLVM lines of the table of constants, and of the function that fills it."""
         table = self._kept.table
         if not table:
             return []

@@ -1,4 +1,4 @@
-"""Interface to NVIDIA's driver, which compiles and runs PTX; no other package is needed."""
+"""Calls of NVIDIA's driver, which compiles and runs PTX code; no other package is needed."""
 
 import ctypes
 import functools
@@ -42,7 +42,7 @@ def gpu() -> "Gpu":
     Raises
     ------
     DeviceError
-        If there is no usable GPU.
+        If this machine has no usable NVIDIA GPU.
     """
     return Gpu()
 
@@ -85,7 +85,7 @@ class Gpu:
         return value.value
 
     def enter(self) -> None:
-        """Select the GPU's context for driver calls from this thread."""
+        """Select the context of the GPU for driver calls from this thread."""
         self.call("cuCtxSetCurrent", self._context)
 
     def call(self, name: str, *arguments: Any) -> None:
@@ -104,23 +104,23 @@ class Gpu:
 
     @property
     def free(self) -> int:
-        """Free memory of the GPU [bytes]."""
+        """Free GPU memory [bytes]."""
         free, total = ctypes.c_size_t(), ctypes.c_size_t()
         self.call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
         return int(free.value)
 
     def finish(self) -> None:
-        """Wait until all launched work is complete."""
+        """Wait until the GPU has completed all work that was started."""
         self.call("cuCtxSynchronize")
 
 
 def near_places(shared: int) -> int:
-    """Return the doubles per thread if all warps of a multiprocessor share ``shared`` bytes."""
+    """Return the shared memory per GPU thread [doubles] with as many threads as possible."""
     return (shared // REGISTER_WARPS - DRIVER_SHARED) // (8 * WARP)
 
 
 def _driver() -> Any:
-    """Return the driver's library, loaded by ctypes."""
+    """Return NVIDIA's driver library, loaded by ctypes."""
     name = LIBRARIES.get(sys.platform)
     try:
         if name is None:
@@ -134,7 +134,7 @@ def _driver() -> Any:
 
 
 class GpuArray:
-    """An array in GPU memory with a copy on the host."""
+    """An array in GPU memory with a copy in CPU memory."""
 
     def __init__(self, values: NDArray[Any]) -> None:
         self.values = np.ascontiguousarray(values)
@@ -144,7 +144,7 @@ class GpuArray:
         self.send()
 
     def send(self) -> None:
-        """Copy the values from the host to the GPU."""
+        """Copy the values from CPU memory to GPU memory."""
         if self.values.nbytes:
             host_address = ctypes.c_void_p(self.values.ctypes.data)
             gpu().call(
@@ -152,7 +152,7 @@ class GpuArray:
             )
 
     def fetch(self) -> NDArray[Any]:
-        """Copy the values from the GPU to the host and return them."""
+        """Copy the values from GPU memory to CPU memory, and return them."""
         if self.values.nbytes:
             host_address = ctypes.c_void_p(self.values.ctypes.data)
             gpu().call(
@@ -161,21 +161,21 @@ class GpuArray:
         return self.values
 
     def view(self, first: int, last: int, owner: object) -> DeviceArray:
-        """Return columns ``first`` to ``last``, excluded, of the array in GPU memory.
+        """Return columns of the array as a view of GPU memory (``last`` excluded).
 
-        The owner stays alive as long as the columns are used.
+        The GPU memory is not freed as long as the view is used.
         """
         return columns_in_place(self.values, int(self.address.value), first, last, CUDA, owner)
 
     def free(self) -> None:
-        """Free the array's memory on the GPU."""
+        """Free the GPU memory of the array."""
         if self.address:
             gpu().call("cuMemFree_v2", self.address)
             self.address = ctypes.c_uint64()
 
 
 class _Copy2d(ctypes.Structure):
-    """The driver's structure ``CUDA_MEMCPY2D``: rows of bytes to copy."""
+    """Structure ``CUDA_MEMCPY2D`` of NVIDIA's driver: rows of bytes to copy."""
 
     _fields_ = (
         *((f"source_{name}", kind) for name, kind in _SIDE),
@@ -186,7 +186,7 @@ class _Copy2d(ctypes.Structure):
 
 
 class GpuMemory:
-    """Doubles in GPU memory without a host copy, read and written by rows."""
+    """Doubles in GPU memory without a copy in CPU memory, read and written by rows."""
 
     def __init__(self, count: int) -> None:
         self.address = ctypes.c_uint64()
@@ -205,11 +205,11 @@ class GpuMemory:
             written += portion
 
     def put(self, rows: NDArray[np.float64], first: int, stride: int) -> None:
-        """Write contiguous rows (count, width), `stride` doubles apart, the first at `first`."""
+        """Copy rows (count, width) to GPU memory, `stride` doubles apart, starting at `first`."""
         self._copy(rows, first, stride, to_gpu=True)
 
     def get(self, rows: NDArray[np.float64], first: int, stride: int) -> NDArray[np.float64]:
-        """Copy rows of GPU memory into a contiguous array (count, width) and return the array."""
+        """Copy rows (count, width) from GPU memory to a new array, and return the array."""
         self._copy(rows, first, stride, to_gpu=False)
         return rows
 
@@ -241,7 +241,7 @@ class GpuMemory:
 
 
 class Borrowed:
-    """Address of an array in GPU memory owned by another package."""
+    """Address of an array in GPU memory that belongs to another package."""
 
     def __init__(self, pointer: int) -> None:
         self.address = ctypes.c_uint64(pointer)
@@ -250,21 +250,22 @@ class Borrowed:
 def columns_in_place(
     values: NDArray[Any], pointer: int, first: int, last: int, device: int, owner: object
 ) -> DeviceArray:
-    """Return a view of the columns ``first`` to ``last``, excluded, of an array on a device."""
+    """Return columns of an array in GPU or CPU memory as a view (``last`` excluded)."""
     count, width = values.shape
     address = pointer + first * values.itemsize
     return DeviceArray(address, (count, last - first), (width, 1), (device, 0), owner)
 
 
 class GpuKernel:
-    """A kernel compiled from PTX by the driver.
+    """A GPU function (kernel) that NVIDIA's driver has compiled from PTX code.
 
     Parameters
     ----------
     text, entry
-        The PTX text, and the kernel's name.
+        PTX code, and the name of the kernel in it.
     block, near
-        Threads per block, and doubles per thread in the shared memory of a block.
+        Number of threads per block, and number of doubles per thread in the shared memory of a
+        block.
     """
 
     def __init__(self, text: str, entry: str, block: int, near: int = 0) -> None:
@@ -291,7 +292,7 @@ class GpuKernel:
             gpu().call("cuFuncSetAttribute", self._function, MORE_SHARED, self._shared)
 
     def launch(self, count: int, arrays: Sequence[GpuArray | GpuMemory | Borrowed]) -> None:
-        """Start the kernel for ``count`` arms, one thread each, with arrays in GPU memory."""
+        """Start the kernel for ``count`` arms, one per thread, with arrays in GPU memory."""
         arguments = [ctypes.c_int64(count), *(array.address for array in arrays)]
         pointers = (ctypes.c_void_p * len(arguments))(*map(ctypes.addressof, arguments))
         size = (-(-count // self._block), 1, 1, self._block, 1, 1, self._shared)

@@ -1,4 +1,4 @@
-"""Arrays shared in place with torch, JAX, CuPy and NumPy through DLPack."""
+"""Arrays whose memory is shared with torch, JAX, CuPy and NumPy through DLPack."""
 
 import ctypes
 import math
@@ -35,7 +35,7 @@ class _Managed(ctypes.Structure):
 
 
 class _Versioned(ctypes.Structure):
-    """DLPack's tensor structure since version 1.0, with flags that permit writing."""
+    """Tensor structure of DLPack 1.0 and later, with flags that permit writing."""
 
     _fields_ = (
         ("version", ctypes.c_uint32 * 2),
@@ -59,12 +59,12 @@ _lent: dict[int, tuple[Any, ...]] = {}
 
 
 def _return(address: int) -> None:
-    """Drop the references to an array after another package has released it."""
+    """Drop the references to a shared array after another package has released it."""
     _lent.pop(address, None)
 
 
 def _drop(capsule: int) -> None:
-    """Drop the references to an array that was offered by DLPack but never used."""
+    """Drop the references to a shared array that no other package has used."""
     for name in (NAME, VERSIONED):
         if _python.PyCapsule_IsValid(capsule, name):
             _lent.pop(_python.PyCapsule_GetPointer(capsule, name), None)
@@ -74,16 +74,16 @@ _returned, _dropped = _Deleter(_return), _Deleter(_drop)
 
 
 class DeviceArray:
-    """An array of doubles in the memory of a device, with its owner.
+    """An array of doubles in CPU or GPU memory, together with the owner of the memory.
 
     Parameters
     ----------
     pointer
-        Address of the first number.
+        Address of the first number of the array.
     shape, strides
-        Shape and strides of the array; strides counted in numbers.
+        Shape of the array, and its strides counted in doubles.
     device
-        DLPack's kind and number: (1, 0) is the processor, (2, 0) the first NVIDIA GPU.
+        Kind and number of the device as in DLPack: (1, 0) is the CPU, (2, 0) the first NVIDIA GPU.
     owner
         Object that stays alive as long as the array is used.
     """
@@ -100,7 +100,7 @@ class DeviceArray:
         self._device, self._owner = device, owner
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """Return kind and number of the device, as DLPack defines them."""
+        """Return kind and number of the device that has the memory, as DLPack defines them."""
         return self._device
 
     def __dlpack__(
@@ -111,9 +111,9 @@ class DeviceArray:
         dl_device: object = None,
         copy: bool | None = None,
     ) -> Any:
-        """Return a DLPack capsule for use of the array in place.
+        """Return a DLPack capsule, by which other packages use the array without a copy.
 
-        Consumers need not wait, since no operation on the array is pending.
+        Other packages need not wait, since no operation on the array is pending.
         """
         if copy:
             raise BufferError("copy=True cannot be used, since the array is shared in place")
@@ -141,12 +141,13 @@ class DeviceArray:
 
 
 def pointer_in_place(array: Any, shape: tuple[int, ...], device: int) -> int | None:
-    """Return the address of another package's array, or None on another kind of device.
+    """Return the address of another package's array; None if it is on another device.
 
     Raises
     ------
     FlexarmError
-        If the array is on the device, but not of doubles in row-major order with the given shape.
+        If the array is on the expected device, but is not an array of doubles in row-major order
+        with the given shape.
     """
     if not hasattr(array, "__dlpack_device__") or int(array.__dlpack_device__()[0]) != device:
         return None

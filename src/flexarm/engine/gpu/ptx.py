@@ -1,8 +1,8 @@
-"""Kernels in PTX, NVIDIA's assembly language: one arm per thread.
+"""GPU functions in PTX, NVIDIA's assembly language: one arm per thread.
 
-Arms are interleaved in groups of `GROUP`, the threads of a warp: element k of an array of arm i is
-at ``(i // GROUP * size + k) * GROUP + i % GROUP``, so that the threads of a warp access
-neighbouring addresses.
+The arrays of different arms are interleaved in groups of `GROUP` arms, as many as threads in a
+warp: element k of an array of arm i is at index ``(i // GROUP * size + k) * GROUP + i % GROUP``, so
+that the threads of a warp access neighbouring addresses.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ CUDA = Target("nvptx64-nvidia-cuda", "sm_70", "+ptx70")
 
 
 def read(text: str, target: llvm.TargetMachine, machine: Target = CUDA) -> llvm.ModuleRef:
-    """Parse LLVM text into an LLVM module for a target machine, by default a GPU."""
+    """Parse LLVM text to an LLVM module for a target machine, by default a GPU."""
     module = llvm.parse_assembly(text)
     module.triple = machine.triple
     module.data_layout = str(target.target_data)
@@ -28,21 +28,21 @@ def read(text: str, target: llvm.TargetMachine, machine: Target = CUDA) -> llvm.
 def threads(
     entry: str, pointers: Sequence[str], lines: Sequence[str], allocations: Sequence[str] = ()
 ) -> str:
-    """Return the LLVM kernel that runs given lines for every arm, one thread per arm.
+    """Return LLVM code of a GPU function that executes given lines once per arm.
 
-    The kernel takes the number of arms, %count, and pointers to global memory.
+    The arguments of the GPU function are the number of arms, %count, and pointers to global memory.
 
     Parameters
     ----------
     entry
-        Name of the kernel.
+        Name of the GPU function.
     pointers
-        Names of the pointers.
+        Names of the arguments that point to global memory.
     lines
-        LLVM lines for the thread's arm, %arm, with index %lane in group %group.
+        LLVM lines for one arm, whose index is %arm; it is arm %lane of group %group.
     allocations
-        LLVM lines that allocate memory of the thread. Only at the start of the kernel can LLVM
-        replace this memory by registers.
+        LLVM lines that allocate memory of the thread. They are at the start of the GPU function,
+        since only there LLVM can replace memory by registers.
     """
     parameters = ", ".join(["i64 %count", *(f"ptr addrspace(1) {name}" for name in pointers)])
     registers = ("ctaid", "ntid", "tid")
