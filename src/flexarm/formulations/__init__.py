@@ -1,4 +1,4 @@
-"""Formulations of the equation of motion: named algorithms for mass matrix and bias force."""
+"""Formulations: named algorithms for the mass matrix and the bias force of an arm."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -60,8 +60,9 @@ def formulation(
         Gauss points per element; by default enough to integrate the inertia exactly, or one with
         ``paper=True``. Only for ``element-jacobian``.
     parameters
-        Keys of numbers in the model file, such as ``payload.mass``, that are inputs: `at` of the
-        equation changes their values, `by_parameters` computes derivatives by them.
+        Keys of numbers in the model file, such as ``payload.mass``, that are inputs of the
+        equation: `Equation.at` changes their values, `Equation.by_parameters` computes derivatives
+        by them.
 
     Returns
     -------

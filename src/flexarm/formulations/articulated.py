@@ -1,9 +1,9 @@
-"""The flexible articulated-body recursion: accelerations in O(n), without forming M.
+"""Articulated-body algorithm for flexible links: accelerations in O(n) operations, without M.
 
-The inward pass eliminates each link's amplitudes and its joint's coordinates, so that all bodies
-outboard of a tip act on the link like one body. The force on this body at the tip acceleration A is
-``F = P A + z``, with articulated inertia P and bias force z. The outward pass computes the
-accelerations (Jain & Rodriguez 1992).
+The inward pass, from the tips to the base, eliminates each link's amplitudes and its joint's
+coordinates, so that all bodies outboard of a tip act on the link like one body. If the tip has the
+acceleration A, the force on this body is ``F = P A + z``, with articulated inertia P and bias force
+z. The outward pass computes the accelerations from base to tips (Jain & Rodriguez 1992).
 """
 
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ from flexarm.spatial import Expr, constant
 class _Outboard:
     """Articulated inertia (6, 6) and bias force (6,) of all bodies that a section carries.
 
-    ``rotation`` transforms from the axes of inertia and force to the axes of the section.
+    ``rotation`` (3, 3) transforms from the axes of inertia and force to the axes of the section.
     """
 
     inertia: Expr
@@ -52,12 +52,11 @@ class _Outboard:
 
 @dataclass(frozen=True)
 class _Eliminated:
-    """Accelerations of eliminated coordinates as affine functions of their frame's acceleration A.
+    """Accelerations of some coordinates as affine functions of the acceleration A of their frame.
 
     Free coordinates have the accelerations ``L^-T (start - gain A)``, with L the Cholesky factor of
-    their inertia. Prescribed coordinates need the generalised force
-    ``coupling^T A + block a - effort``, where a contains the accelerations of all eliminated
-    coordinates.
+    their inertia. Prescribed coordinates need the generalised force ``coupling^T A + block a -
+    effort``, where a contains the accelerations of all eliminated coordinates.
     """
 
     indices: tuple[int, ...]  # indices of the coordinates in q
@@ -70,14 +69,14 @@ class _Eliminated:
 
 @dataclass(frozen=True)
 class _Passed:
-    """Results for one link of the inward pass, for use in the outward pass."""
+    """Equations of one link's accelerations, found in the inward pass for the outward pass."""
 
     amplitudes: _Eliminated
     joint: _Eliminated
 
 
 class Articulated(Composite):
-    """Forward dynamics by eliminating each link's accelerations from tip to base."""
+    """Forward dynamics by the articulated-body algorithm, with amplitudes as coordinates."""
 
     name: ClassVar[str] = "articulated"
     citation: ClassVar[str] = "Jain & Rodriguez 1992, with columns for amplitudes"
@@ -86,7 +85,10 @@ class Articulated(Composite):
     def forward_expression(
         self, q: Expr, v: Expr, prescribed_a: Expr, applied: Expr
     ) -> tuple[Expr, Expr]:
-        """Trace accelerations (n,) and the generalised forces (n,) on prescribed coordinates."""
+        """Build expressions of the accelerations and of the forces on prescribed coordinates.
+
+        Both have shape (n,).
+        """
         sweep = _Sweep(self.model, q, v, prescribed_a, applied)
         sweep.inward()
         sweep.outward()
@@ -94,7 +96,7 @@ class Articulated(Composite):
 
 
 class _Sweep:
-    """Inward and outward pass of the forward dynamics over one arm."""
+    """Inward and outward pass of the articulated-body algorithm over one arm."""
 
     def __init__(self, model: Model, q: Expr, v: Expr, prescribed: Expr, applied: Expr) -> None:
         self.model, self.q, self.v, self.applied = model, q, v, applied
@@ -186,9 +188,9 @@ class _Sweep:
     def _with_rotor(
         self, state: LinkState, indices: tuple[int, ...], block: Expr, coupling: Expr
     ) -> tuple[Expr, Expr]:
-        """Add a geared rotor to the inertia and momentum matrices of coordinates.
+        """Add a geared rotor to the inertia and momentum matrices of given coordinates.
 
-        The rotor contributes only if it spins with one of the coordinates.
+        The rotor contributes only if it spins with one of these coordinates.
         """
         rotor = state.part.rotor
         if rotor is not None and rotor.coordinate in indices:
@@ -198,7 +200,7 @@ class _Sweep:
         return block, coupling
 
     def _outboard_on(self, links: Sequence[int]) -> _Outboard:
-        """Return the inertia and force of all given links about the section that carries them."""
+        """Return articulated inertia and bias force of links about the section carrying them."""
         if len(links) == 1:
             return self.carried[links[0]]
         inertia, force = ca.SX(6, 6), ca.SX(6, 1)
@@ -208,7 +210,7 @@ class _Sweep:
         return _Outboard(inertia, force, ca.SX.eye(3))
 
     def _outboard_at(self, mount: Mount) -> tuple[Expr, Expr]:
-        """Return articulated inertia and bias force of everything on a section, in link axes."""
+        """Return articulated inertia and bias force of all bodies on a section, in link axes."""
         E, outboard = mount.motion.local.rotation, self._outboard_on(mount.links)
         for k in mount.links:
             self.rotations[k] = E @ self.carried[k].rotation
@@ -220,7 +222,7 @@ class _Sweep:
         return rotate_inertia(E, inertia), rotate(E, force)
 
     def _pass_joint(self, index: int, state: LinkState, inertia: Expr, force: Expr) -> _Eliminated:
-        """Eliminate the joint's accelerations and pass the remaining inertia and force inward."""
+        """Eliminate a joint's accelerations; pass inertia and bias force to the link before it."""
         joints, rotor, axes = state.part.carried_by, state.part.rotor, state.columns
         force = force + inertia @ state.bias
         joint = _Eliminated(joints)
@@ -277,7 +279,7 @@ class _Sweep:
         return ca.SX(6, 6), force + self.applied[k] / rotor.ratio * axis
 
     def outward(self) -> None:
-        """Compute the accelerations from base to tips."""
+        """Compute the accelerations of all coordinates, from base to tips."""
         # Accelerations of the sections that carry the links, in root axes of their parents.
         carriers: dict[int, Expr] = dict.fromkeys(self.model.carried_by_base, self._base())
         for index, (state, passed) in enumerate(zip(self.states, self.passed, strict=True)):
@@ -303,8 +305,8 @@ class _Sweep:
     ) -> Expr:
         """Return accelerations of eliminated coordinates from the acceleration of their frame.
 
-        The accelerations, and the generalised forces on prescribed coordinates, are stored in the
-        sweep's results.
+        These accelerations, and the generalised forces on prescribed coordinates, are also stored
+        in ``acceleration`` and ``effort`` of the sweep.
         """
         if eliminated.free is not None:
             gain, start, factors = eliminated.free
@@ -337,7 +339,7 @@ class _Sweep:
             self.acceleration[k] = self.applied[k] / block - carrier_spin
 
     def _base(self) -> Expr:
-        """Return the spatial acceleration of the base minus gravity, in base axes, (6,)."""
+        """Return the spatial acceleration (6,) of the base minus gravity, in base axes."""
         base, lift = self.base, self.base.swept - ca.SX(constant(self.model.gravity))
         if base.angular is None or base.angular_inverse is None:
             return ca.vertcat(ca.SX(3, 1), base.rotation.T @ lift)
@@ -363,7 +365,10 @@ class _Sweep:
 
 
 def _set_axes_exactly(axes: Expr, inertia: Expr, force: Expr, applied: Expr) -> None:
-    """Set the inertia along free joint axes to exactly 0, and the force to the applied force."""
+    """Set the inertia along free joint axes to exactly 0, and the force to the applied force.
+
+    Both hold after the elimination of the joint's coordinates, except for rounding errors.
+    """
     if not ca.SX(axes).is_constant():
         return
     for i, column in enumerate(np.array(ca.DM(axes)).T):

@@ -1,7 +1,7 @@
-"""Interface of a formulation: an algorithm for the equation of an arm.
+"""Interface of a formulation: an algorithm for the equation of motion of an arm.
 
-Every formulation yields ``M(q) a + c(q, v) = B u + sum J^T f`` as expressions in CasADi's symbols;
-`flexarm.formulations.equation.Equation` traces, compiles and evaluates them.
+Every formulation builds ``M(q) a + c(q, v) = B u + sum J^T f`` as CasADi expressions. The class
+`flexarm.formulations.equation.Equation` compiles and evaluates these expressions.
 """
 
 from abc import ABC, abstractmethod
@@ -23,8 +23,8 @@ from flexarm.spatial import Expr
 class Formulation(ABC):
     """An algorithm for the equation of motion of an arm: metadata and CasADi expressions.
 
-    A final class declares the metadata and implements the abstract methods for the mass matrix and
-    the inertial force. Options of a formulation are keyword-only fields.
+    Each subclass declares name, citation and assumptions, and implements the mass matrix and the
+    inertial force. Options of a formulation are keyword-only fields.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Formulation(ABC):
     paper: bool = False
 
     def __post_init__(self) -> None:
-        """Replace the model by that of `paper_model` if ``paper`` is set."""
+        """Replace ``model`` by the result of `paper_model` if ``paper`` is set."""
         if self.paper:
             object.__setattr__(self, "model", self.paper_model(self.model))
 
@@ -61,14 +61,14 @@ class Formulation(ABC):
     def refusal(cls, model: Model, *, paper: bool) -> str | None:
         """Return the reason why this formulation cannot treat a model, or None if it can.
 
-        Includes the reasons that apply to all non-recursive formulations.
+        Reasons that apply to all non-recursive formulations are included.
         """
         reason = recursions_only(model) if cls.along_beams else None
         return reason or cls.own_refusal(model, paper=paper)
 
     @classmethod
     def own_refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Return the formulation's own reason why it cannot treat a model, or None if it can."""
+        """Return a reason, specific to this formulation, why it cannot treat a model, or None."""
         if paper:
             return "no paper belongs to it, so there are no approximations to keep"
         if model.tip_rotation == "first-order":
@@ -89,30 +89,38 @@ class Formulation(ABC):
         return self.paper or self.model.tip_rotation == "first-order"
 
     def options(self) -> str:
-        """Return all options as a text; model and text together determine the expressions."""
+        """Return all options of the formulation as a text.
+
+        Class, model and this text together determine the expressions.
+        """
         names = [field.name for field in fields(self) if field.name != "model"]
         return " ".join(f"{name}={getattr(self, name)}" for name in names)
 
     @abstractmethod
     def mass_expression(self, q: Expr) -> Expr:
-        """Trace the mass matrix M(q), (n, n)."""
+        """Build the expression of the mass matrix M(q), (n, n)."""
 
     @abstractmethod
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
-        """Trace the generalised inertial and gravity force at accelerations a (0 if None), (n,)."""
+        """Build the expression of the generalised inertial force at accelerations a, (n,).
+
+        Without a, accelerations are 0. With ``gravity``, the gravity force is included.
+        """
 
     def touched_expression(self, q: Expr, v: Expr, a: Expr) -> tuple[Expr, Expr] | None:
-        """Trace inertial and gravity force minus the tip's contact force, (n,), and the power [W].
+        """Build inertial and gravity force minus tip contact force, (n,), and contact power [W].
 
-        The result is None if the formulation has no recursion that can include a force at the tip,
-        or if the tip has no contact.
+        The power is that which the contact dissipates. The result is None if the formulation has no
+        recursion that can include a force at the tip, or if the tip has no contact.
         """
         return None
 
     def forward_expression(
         self, q: Expr, v: Expr, prescribed_a: Expr, applied: Expr
     ) -> tuple[Expr, Expr]:
-        """Trace accelerations (n,) and the generalised forces (n,) on prescribed coordinates.
+        """Build expressions of the accelerations and of the forces on prescribed coordinates.
+
+        Both have shape (n,); forces on coordinates that are not prescribed are 0.
 
         Parameters
         ----------
@@ -127,23 +135,24 @@ class Formulation(ABC):
         return solve_motion(self.model, mass_of(self, q), force, prescribed_a, guarded=self.guarded)
 
     def energy_expression(self, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:
-        """Trace kinetic, elastic and gravitational energy [J]."""
+        """Build the expressions of kinetic, elastic and gravitational energy [J]."""
         kinetic = ca.dot(v, mass_of(self, q) @ v) / 2
         return kinetic, *potential_energy(self.model, q)
 
     def inertial_wrenches(self, q: Expr, v: Expr, a: Expr) -> list[tuple[Expr, Expr, Expr]]:
-        """Trace inertial and gravity wrenches outboard of each joint, in world axes.
+        """Build the inertial and gravity wrenches of all bodies outboard of each joint.
 
-        Each wrench is a tuple of a point, the force, and the torque about this point, (3,) each.
+        Each wrench is a tuple of a point, the force, and the torque about this point, (3,) each, in
+        world axes.
         """
         raise FlexarmError(
             f"formulation '{self.name}' does not compute joint wrenches. Use composite."
         )
 
     def joint_wrench_expression(self, q: Expr, v: Expr, a: Expr, factors: Expr) -> Expr:
-        """Trace the wrench that each joint transmits to its link, force over torque, (6, links).
+        """Build the wrench that each joint transmits to its link, (6, links), force over torque.
 
-        The wrench is in world axes, at the joint's origin, and includes external wrenches on
+        Each wrench is in world axes, at the joint's origin, and includes external wrenches on
         outboard links.
         """
         wrenches, columns = self.inertial_wrenches(q, v, a), []
@@ -162,13 +171,19 @@ class Formulation(ABC):
 
 
 def mass_of(formulation: Formulation, q: Expr) -> Expr:
-    """Trace the mass matrix, (n, n), once; all functions that contain it share the result."""
+    """Return the expression of the mass matrix, (n, n).
+
+    The expression is built once; all functions that contain the mass matrix share it.
+    """
     key = (type(formulation), formulation.options(), "mass")
     return once(formulation.model, key, (q,), lambda: formulation.mass_expression(q))
 
 
 def inertial_force(formulation: Formulation, q: Expr, v: Expr) -> Expr:
-    """Trace inertial and gravity force at zero acceleration, (n,), once for all functions."""
+    """Return the expression of inertial plus gravity force at zero acceleration, (n,).
+
+    The expression is built once; all functions that contain this force share it.
+    """
     key = (type(formulation), formulation.options(), "force")
     return once(
         formulation.model, key, (q, v),
@@ -177,7 +192,7 @@ def inertial_force(formulation: Formulation, q: Expr, v: Expr) -> Expr:
 
 
 def recursions_only(model: Model) -> str | None:
-    """Return the reason why only recursive formulations can treat an arm, or None."""
+    """Return the reason why only recursive formulations can treat an arm; None if all can."""
     if model.orbit:
         return (
             "the base is in an orbit, and the method assumes an inertial world. Use "
@@ -203,7 +218,10 @@ def recursions_only(model: Model) -> str | None:
 
 
 def unstiffened(model: Model, tip_rotation: TipRotation) -> Model:
-    """Return a model without axial shortening, and with a given kind of tip rotation."""
+    """Return a model whose links do not shorten when they bend, with a given tip rotation.
+
+    ``tip_rotation`` is the way in which the tip's rotation is computed from its angles.
+    """
     if not model.stiffening and model.tip_rotation == tip_rotation:
         return model
     rebuilt = build(model.arm, stiffening=False, tip_rotation=tip_rotation)
@@ -217,8 +235,9 @@ def unstiffened(model: Model, tip_rotation: TipRotation) -> Model:
 def solve_motion(
     model: Model, mass: Expr, force: Expr, prescribed_a: Expr, *, guarded: bool = False
 ) -> tuple[Expr, Expr]:
-    """Solve ``M a = force``; return accelerations, and forces on prescribed coordinates, (n,) each.
+    """Solve ``M a = force`` with some accelerations prescribed.
 
+    The results are all accelerations, and the forces on prescribed coordinates, (n,) each.
     ``prescribed_a`` are the accelerations of the prescribed coordinates. If ``guarded``,
     accelerations are infinite or NaN at coordinates where M is singular.
     """
@@ -253,8 +272,8 @@ def ldl_solve(matrix: Expr, right: Expr, *, least: float | None = None) -> Expr:
 class Factors:
     """Factors ``L D L^T`` of a symmetric positive definite matrix, without its structural zeros.
 
-    Products ``B^T matrix^-1 B`` need only `forward` and `scaled`: they equal
-    ``(L^-1 B)^T D^-1 (L^-1 B)``.
+    A product ``B^T matrix^-1 B`` equals ``(L^-1 B)^T D^-1 (L^-1 B)``, which needs only `forward`
+    and `scaled`.
     """
 
     lower: list[dict[int, Expr]]  # entries of L left of its unit diagonal, by row and column
@@ -263,7 +282,7 @@ class Factors:
 
     @classmethod
     def of(cls, matrix: Expr, *, least: float | None = None, shortest: bool = False) -> Self:
-        """Factor a matrix; set a pivot to 0 if it is at most ``least`` times the diagonal entry.
+        """Factor a symmetric matrix; pivots at most ``least`` times their diagonal entry become 0.
 
         With ``shortest``, rows with the fewest nonzero entries are eliminated first.
         """

@@ -45,22 +45,26 @@ class Composite(Formulation):
     along_beams: ClassVar[bool] = False
 
     def mass_expression(self, q: Expr) -> Expr:
-        """Trace the mass matrix M(q), (n, n)."""
+        """Build the expression of the mass matrix M(q), (n, n)."""
         no_rates = type(q).zeros(self.model.size, 1)
         base = base_state(self.model, q, no_rates)
         states = link_states(self.model, q, no_rates)
         return _mass_matrix(self.model, base, states)
 
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
-        """Trace the generalised inertial and gravity force at accelerations a (0 if None), (n,)."""
+        """Build the expression of the generalised inertial force at accelerations a, (n,).
+
+        Without a, accelerations are 0. With ``gravity``, the gravity force is included.
+        """
         model = self.model if gravity or not self.model.orbit else replace(self.model, orbit=0.0)
         base, states = base_state(model, q, v), link_states(model, q, v)
         return _newton_euler(model, base, states, v, a, gravity)[0]
 
     def touched_expression(self, q: Expr, v: Expr, a: Expr) -> tuple[Expr, Expr] | None:
-        """Trace inertial and gravity force minus contact force of the tip, (n,), and its power [W].
+        """Build inertial and gravity force minus tip contact force, (n,), and contact power [W].
 
-        In the recursion, the contact force is a load on the body at the tip.
+        The power is that which the contact dissipates. In the Newton-Euler recursion, the contact
+        force is a load on the body at the tip.
         """
         if not any(point.x == "end" for point in self.model.points.contacts):
             return None
@@ -72,9 +76,10 @@ class Composite(Formulation):
         return _newton_euler(self.model, base, states, v, a, True)[0], power
 
     def inertial_wrenches(self, q: Expr, v: Expr, a: Expr) -> list[tuple[Expr, Expr, Expr]]:
-        """Trace inertial and gravity wrenches outboard of each joint, in world axes.
+        """Build the inertial and gravity wrenches of all bodies outboard of each joint.
 
-        Each is a tuple of the link's root position, force and torque, (3,) each.
+        Each wrench is a tuple of the link's root position, the force and the torque about this
+        position, (3,) each, in world axes.
         """
         base, states = base_state(self.model, q, v), link_states(self.model, q, v)
         roots = _newton_euler(self.model, base, states, v, a, True)[1]
@@ -85,9 +90,10 @@ class Composite(Formulation):
 
 
 def momentum_expression(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:
-    """Trace momentum, angular momentum about the world's origin, and centre of mass, (3,) each.
+    """Build linear momentum, angular momentum about the world's origin, and centre of mass.
 
-    The sums include links, hubs, rotors, payload and a moving base; results are in world axes.
+    Each is a vector (3,) in world axes. The sums include links, hubs, rotors, payload and a moving
+    base.
     """
     if not has_momentum(model):
         raise FlexarmError(
@@ -100,14 +106,17 @@ def momentum_expression(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr, Exp
 
 
 def has_momentum(model: Model) -> bool:
-    """Return whether all bodies move rigidly with their frames, so that momenta can be summed."""
+    """Return whether all bodies move rigidly with their frames, so that momenta can be summed.
+
+    First-order tip rotations are no rotations, so that bodies at the tips do not move rigidly.
+    """
     return model.tip_rotation != "first-order"
 
 
 def inertial_momentum_expression(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:
-    """Trace the momentum of all moving bodies relative to inertial axes.
+    """Build the momentum of all moving bodies relative to inertial axes.
 
-    The bodies include a free base. In an orbit the rotation of the orbital frame is included. The
+    The bodies include a free base. In an orbit the rotation of the orbital frame is included. All
     results are in world axes.
 
     Returns
@@ -144,11 +153,11 @@ def inertial_momentum_expression(model: Model, q: Expr, v: Expr) -> tuple[Expr, 
 
 
 def outer_wrench_expression(model: Model, q: Expr, v: Expr, factors: Expr) -> Expr:
-    """Trace the external force over torque about the world's origin on an arm, (6,).
+    """Build the external force over torque about the world's origin on an arm, (6,).
 
-    The force includes gravity (in an orbit, the gravity gradient), scaled wrenches, contacts and
-    springs to the world. The forces are summed at their points of action, independently of the
-    generalised forces, so that the result can check the equations of motion.
+    The external force includes gravity (in an orbit, the gravity gradient), scaled wrenches,
+    contacts and springs to the world. All forces are summed at their points of action,
+    independently of the generalised forces, so that the result can check the equations of motion.
     """
     pull, torque = ca.SX(3, 1), ca.SX(3, 1)
     if np.any(model.gravity) or model.orbit:
@@ -167,9 +176,9 @@ def outer_wrench_expression(model: Model, q: Expr, v: Expr, factors: Expr) -> Ex
 
 
 def _total_inertia(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr]:
-    """Trace inertia (6, 6) and momentum (6,) of all moving bodies, angular over linear.
+    """Build inertia (6, 6) and momentum (6,) of all moving bodies about the world's origin.
 
-    Both are about the world's origin, in world axes.
+    Both are in world axes, with angular components first.
     """
     base, no_rates = base_state(model, q, v), type(q).zeros(model.size, 1)
     _, carried = _composite_matrix(model, link_states(model, q, no_rates))
@@ -188,7 +197,7 @@ def _total_inertia(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr]:
 
 
 def _in_world(rotation: Expr, origin: Expr, inertia: Expr) -> Expr:
-    """Transform an inertia (6, 6) from a frame's axes and origin to the world's."""
+    """Transform an inertia (6, 6) from a frame to the world's axes and origin."""
     return shift_inertia(rotate_inertia(rotation, inertia), origin)
 
 
@@ -198,7 +207,7 @@ def _mass_moments(inertia: Expr) -> tuple[Expr, Expr]:
 
 
 def _tip_contacts(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr]:
-    """Trace the wrench of tip contacts in tip axes, (6,), and their dissipative power [W]."""
+    """Build the wrench of tip contacts in tip axes, (6,), and the power [W] that they dissipate."""
     no_rates = type(q).zeros(model.size, 1)
     base, states = base_state(model, q, no_rates), link_states(model, q, no_rates)
     (tip_velocity,) = _accelerate(model, base, states, v, False).mounts[-1]  # at rates for a
@@ -229,7 +238,7 @@ def _mass_matrix(model: Model, base: BaseState, states: list[LinkState]) -> Expr
 
 @dataclass(frozen=True)
 class _Carried:
-    """Composite inertia of links about the section that carries them, (6, 6)."""
+    """Composite inertia (6, 6) of all links outboard of a section, about that section."""
 
     inertia: Expr
     columns: Columns  # momentum columns of the links' coordinates
@@ -237,7 +246,7 @@ class _Carried:
 
     @classmethod
     def all(cls, carried: Sequence["_Carried"]) -> "_Carried":
-        """Return the composite of all links on a section."""
+        """Return the sum of the composite inertias of links that one section carries."""
         if len(carried) == 1:
             return carried[0]
         total, columns = ca.SX(6, 6), list[tuple[int, Expr]]()
@@ -248,7 +257,10 @@ class _Carried:
 
 
 def _composite_matrix(model: Model, states: list[LinkState]) -> tuple[Expr, _Carried]:
-    """Trace M without the base's rows, and the composite inertia of all links about the base."""
+    """Build M without the rows of a moving base, and the composite inertia of all links.
+
+    The composite inertia is about the base.
+    """
     matrix, carried = ca.SX(model.size, model.size), dict[int, _Carried]()
     for index, state in reversed([*enumerate(states)]):
         t, amplitudes = state.terms, state.part.own
@@ -304,7 +316,7 @@ def _rotated(rotation: Expr, columns: Columns) -> Columns:
 
 
 def _add_rotor(matrix: Expr, rotor: Rotor, inertia: Expr, pending: Columns) -> tuple[Expr, Columns]:
-    """Add a rotor's spin inertia to M; return the inertia and momentum columns with the rotor.
+    """Add a rotor's spin inertia to M; return composite inertia and momentum with the rotor.
 
     The composite inertia and the momentum columns change only if the rotor has a spin axis.
     """
@@ -345,7 +357,7 @@ def _base_block(matrix: Expr, base: BaseState, inertia: Expr, pending: Columns) 
 def _newton_euler(
     model: Model, base: BaseState, states: list[LinkState], v: Expr, a: Expr | None, gravity: bool
 ) -> tuple[Expr, list[Expr]]:
-    """Trace the generalised force (n,), and the wrench on each link's root in root axes, (6,)."""
+    """Build the generalised force (n,), and the wrench on each link's root in root axes, (6,)."""
     accelerations = _accelerate(model, base, states, a, gravity)
     result = ca.SX(model.size, 1)
     roots: list[Expr] = []
@@ -413,7 +425,7 @@ class _Accelerations:
 def _accelerate(
     model: Model, base: BaseState, states: list[LinkState], a: Expr | None, gravity: bool
 ) -> _Accelerations:
-    """Compute accelerations outwards; gravity enters as an acceleration of the base."""
+    """Compute accelerations from base to tips; gravity enters as an acceleration of the base."""
     gravity_acceleration = ca.SX(constant(model.gravity)) if gravity else ca.SX(3, 1)
     lift, spin = base.swept - gravity_acceleration, base.turning_bias
     if a is not None and base.angular is not None:

@@ -1,21 +1,18 @@
 """Mass matrix as a sum over beam elements: ``M = sum m J_T^T J_T + J_R^T I J_R``.
 
-The method is that of Chu et al., with the corrections that docs/papers/chu.md lists. The paper has
-one point per element, the centre of mass, with the inertia of the whole element. By default an
+The method is that of Chu et al., with the corrections that docs/papers/chu.md lists. The paper uses
+one point per element, the centre of mass, with the inertia of the whole element. By default each
 element has as many Gauss points as integrate its inertia exactly.
 
-paper symbol            | eq.       | code name
-------------------------|-----------|--------------------------------------------------
-A_ij^f, u_ij^f          | 1, 2      | ``turned``; deflection in ``ElementSection.place``
-Theta_(i-1)i, A_0ij     | 3, 4      | `MovingFrame.through` and its ``A``
-r_0ij^r, r_0ij^f        | 4, 6      | ``MovingFrame.r``; ``Lump.r``
-J_ij(T)^r, J_ij(R)^r    | 11        | ``J_T``, ``J_R`` of `MovingFrame`
-J_ij^f                  | 11        | ``ElementSection.columns``
-omega_ij^f, J_ij(R)^f   | 15, 17    | ``ElementSection.angle_columns``
-J_ij(T), J_ij(R)        | 20, 21    | ``Lump.J_T``, ``Lump.J_R``
-m_i l_ie, I_ij          | 18        | ``Lump.mass``, ``Lump.inertia``
-T, M(q)                 | 24, 25    | ``kinetic``; `mass_expression`
-C q', G(q)              | 7         | `inertial_expression`
+paper symbol | eq. | code name
+------------------------|-----------|-------------------------------------------------- A_ij^f,
+u_ij^f | 1, 2 | ``turned``; deflection in ``ElementSection.place`` Theta_(i-1)i, A_0ij | 3, 4 |
+`MovingFrame.through` and its ``A`` r_0ij^r, r_0ij^f | 4, 6 | ``MovingFrame.r``; ``Lump.r``
+J_ij(T)^r, J_ij(R)^r | 11 | ``J_T``, ``J_R`` of `MovingFrame` J_ij^f | 11 |
+``ElementSection.columns`` omega_ij^f, J_ij(R)^f | 15, 17 | ``ElementSection.angle_columns``
+J_ij(T), J_ij(R) | 20, 21 | ``Lump.J_T``, ``Lump.J_R`` m_i l_ie, I_ij | 18 | ``Lump.mass``,
+``Lump.inertia`` T, M(q) | 24, 25 | ``kinetic``; `mass_expression` C q', G(q) | 7 |
+`inertial_expression`
 """
 
 from dataclasses import dataclass, replace
@@ -42,7 +39,7 @@ from flexarm.spatial import Array, Expr, Inertia, Scalar, constant, skew_matrix,
 
 
 def slope_tip(model: Model, part: LinkModel, q: Expr) -> Local:
-    """Return a link's tip frame (Chu et al., eq. 1), rotated about z by the deflection's slope."""
+    """Return a link's tip frame, rotated about z by the deflection's slope (Chu et al., eq. 1)."""
     first_order_model = replace(model, tip_rotation="first-order")
     tip = tip_section(first_order_model, part, q)
     slope = tip.rotation[1, 0]
@@ -51,7 +48,7 @@ def slope_tip(model: Model, part: LinkModel, q: Expr) -> Local:
 
 @dataclass(frozen=True)
 class Lump:
-    """A mass with rotary inertia, and the Jacobians of its velocity and angular velocity.
+    """Point mass with rotary inertia, and the Jacobians of its velocity and angular velocity.
 
     ``inertia`` and ``J_R`` refer to the same axes: those of the frame or of the section.
     """
@@ -64,7 +61,7 @@ class Lump:
 
 
 def carry(frame: MovingFrame, body: Inertia) -> list[Lump]:
-    """Return a rigid body fixed in the frame as a list of one lump; empty for zero mass."""
+    """Return a rigid body fixed in a frame as a list of one lump; an empty list for zero mass."""
     if not body.weighs:
         return []
     centre = body.first / body.mass if body.mass else body.first
@@ -80,7 +77,7 @@ def weigh(
 ) -> Lump:
     """Return the lump that represents one integration point of a link.
 
-    With ``section_turns``, the inertia rotates with the section.
+    With ``section_turns``, the rotary inertia rotates with the section.
     """
     u, J_f, J_Rf = frame.A @ s.place, s.columns, s.angle_columns
     select = selection(indices, frame.J_T.shape[1])
@@ -93,7 +90,7 @@ def weigh(
 
 
 def turn(frame: MovingFrame, terms: Terms, indices: tuple[int, ...]) -> Lump:
-    """Return the lump of rotary inertia of sections that rotate relative to the link."""
+    """Return a lump with the rotary inertia of sections that rotate relative to their link."""
     inertia = ca.blockcat([[terms.second, terms.angular], [terms.angular.T, terms.modal]])
     rates = ca.vertcat(frame.A.T @ frame.J_R, selection(indices, frame.J_T.shape[1]))
     return Lump(0.0, frame.r, frame.J_T, ca.SX(inertia), rates)
@@ -105,7 +102,7 @@ REGULAR = 3
 
 
 def _kinetic_energy(lumps: list[Lump], v: Expr) -> Expr:
-    """Trace the kinetic energy of all elements and rigid bodies [J]."""
+    """Build the kinetic energy [J] of all elements and rigid bodies."""
     total = ca.SX(0)
     for lump in lumps:
         total += lump.mass * ca.sumsqr(lump.J_T @ v) / 2  # (eqs. 19, 24)
@@ -116,7 +113,7 @@ def _kinetic_energy(lumps: list[Lump], v: Expr) -> Expr:
 
 
 def _gravitational_energy(lumps: list[Lump], gravity: Array) -> Expr:
-    """Trace the gravitational energy of all elements and rigid bodies [J]."""
+    """Build the gravitational energy [J] of all elements and rigid bodies."""
     total = ca.SX(0)
     for lump in lumps:
         total -= lump.mass * ca.dot(constant(gravity), lump.r)
@@ -145,7 +142,7 @@ def _paper_refusal(formulation_class: type["ElementJacobian"], model: Model) -> 
 
 @direct_operators()
 def _singularity(equation: "ElementJacobian") -> str | None:
-    """Return why the mass matrix of undeformed links is singular, or None if it is not."""
+    """Return why the mass matrix of undeformed links is singular; None if it is not."""
     model = equation.model
     q = np.random.default_rng(0).uniform(-1.0, 1.0, model.size)
     for part in model.links:
@@ -191,7 +188,7 @@ def refuse_points(points: int | None) -> None:
 
 @dataclass(frozen=True, eq=False)
 class ElementJacobian(Formulation):
-    """Mass matrix summed over points of beam elements; Coriolis forces by differentiating M.
+    """Mass matrix as a sum over points of beam elements; Coriolis forces by derivatives of M.
 
     Parameters
     ----------
@@ -224,7 +221,7 @@ class ElementJacobian(Formulation):
     points: int | None = None
 
     def __post_init__(self) -> None:
-        """Raise an error for an invalid number of points, or a number other than the paper's."""
+        """Raise an error if ``points`` is invalid, or with ``paper`` other than 1."""
         refuse_points(self.points)
         if self.paper and self.points not in (None, 1):
             raise FlexarmError(
@@ -268,7 +265,7 @@ class ElementJacobian(Formulation):
         return _paper_refusal(cls, model) if paper else None
 
     def mass_expression(self, q: Expr) -> Expr:
-        """Trace the mass matrix M(q), (n, n)."""
+        """Build the expression of the mass matrix M(q), (n, n)."""
         matrix = ca.SX(self.model.size, self.model.size)
         for lump in self._lumps(q):
             matrix = matrix + ca.triu(lump.mass * lump.J_T.T @ lump.J_T)  # (eqs. 23, 25)
@@ -277,7 +274,10 @@ class ElementJacobian(Formulation):
         return ca.triu2symm(matrix)
 
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
-        """Trace the generalised inertial and gravity force at accelerations a (0 if None), (n,)."""
+        """Build the expression of the generalised inertial force at accelerations a, (n,).
+
+        Without a, accelerations are 0. With ``gravity``, the gravity force is included.
+        """
         lumps = self._lumps(q)
         rates = ca.SX.sym("rates", self.model.size)
         kinetic = _kinetic_energy(lumps, rates)
@@ -292,16 +292,16 @@ class ElementJacobian(Formulation):
         return ca.sparsify(force + ca.gradient(weight, q))  # (eq. 7: G)
 
     def energy_expression(self, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:
-        """Trace kinetic, elastic and gravitational energy [J].
+        """Build the expressions of kinetic, elastic and gravitational energy [J].
 
-        The kinetic and the gravitational energy are summed over the same Gauss points.
+        The kinetic and the gravitational energy are sums over the same Gauss points.
         """
         lumps = self._lumps(q)
         elastic = potential_energy(self.model, q)[0]
         return _kinetic_energy(lumps, v), elastic, _gravitational_energy(lumps, self.model.gravity)
 
     def _lumps(self, q: Expr) -> list[Lump]:
-        """Return point masses and rigid bodies of the arm with their Jacobians, base first."""
+        """Return all point masses and rigid bodies of the arm with their Jacobians, base first."""
         key = (type(self), self.options())
         return once(self.model, key, (q,), lambda: self._trace_lumps(q))
 
@@ -325,7 +325,7 @@ class ElementJacobian(Formulation):
         return lumps
 
     def _elements(self, part: LinkModel, q: Expr, frame: MovingFrame) -> list[Lump]:
-        """Return the point masses of a flexible link's elements, with their Jacobians."""
+        """Return the point masses of one link's finite elements with their Jacobians."""
         body, coordinates = body_of(self.model, part), own_values(part, q)
         sections = body.elements(coordinates, self.per_element)
         lumps = [weigh(frame, s, part.own, section_turns=self.paper) for s in sections]

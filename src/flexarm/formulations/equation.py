@@ -56,7 +56,10 @@ Time = float | Array
 
 
 def checked_time(t: Any, *arrays: ArrayLike) -> Time:
-    """Return a time [s] as a float, or an array (N,) for a batch; raise an error if invalid."""
+    """Return a time [s] as a float, or as an array (N,) for a batch of N states.
+
+    An error is raised if the time is invalid.
+    """
     if type(t) is float and math.isfinite(t):
         return t
     try:
@@ -74,7 +77,7 @@ def checked_time(t: Any, *arrays: ArrayLike) -> Time:
 
 
 def rows_of(compiled: Compiled, inputs: tuple[ArrayLike, ...]) -> int | None:
-    """Return the number of rows of a batch, or None for a single state."""
+    """Return the number of states in a batch of inputs; None for a single state."""
     counts = {
         port.name: len(argument)  # type: ignore[arg-type]
         for port, argument in zip(compiled.inputs, inputs, strict=False)
@@ -100,13 +103,13 @@ def axes_of(value: Any) -> int:
 
 
 def as_matrix(result: Array, rows: int, columns: int) -> Array:
-    """Return a flat result reshaped to a matrix, for one state or each state of a batch."""
+    """Return a flat result as a matrix (rows, columns), for one state or each state of a batch."""
     axes = 1 if columns == 1 else 2
     return result.reshape(*result.shape[: result.ndim - axes], rows, columns)
 
 
 def within_range(model: Model, q: Array) -> Array:
-    """Return coordinates as an array; raise an error if a sliding link is beyond its range."""
+    """Return coordinates as an array; raise an error if a link slides beyond its range."""
     n = model.size
     q = real_numbers("q", q, (len(q), n) if axes_of(q) == 2 else (n,))
     for index, low, high in model.sliding_ranges:
@@ -123,7 +126,7 @@ def within_range(model: Model, q: Array) -> Array:
 
 
 def at_times(function: Callable[[Model, float], Array], model: Model, t: Time) -> Array:
-    """Evaluate a function of time at one time, or at every time of a batch, one row per time.
+    """Evaluate a function of the time at one time, or at each time of a batch, (N, ...).
 
     A function that returns an empty array is evaluated only once.
     """
@@ -141,11 +144,11 @@ def at_times(function: Callable[[Model, float], Array], model: Model, t: Time) -
 class Equation:
     """The equation ``M(q) a + c(q, v) = B u + sum J^T f`` of an arm, by a formulation.
 
-    Every method takes one state, arrays (n,), or a batch of N, arrays (N, n): results then have N
-    as their first axis. In a batch, a time is one number or (N,), and an array without the batch
-    axis applies to all states. Arrays must be real and of the right shape, times must be finite,
-    and exposed lengths of sliding links must be within their range. Other NaN and infinite inputs
-    are not refused; the results are then NaN.
+    Every method takes one state, with arrays (n,), or a batch of N states, with arrays (N, n); for
+    a batch, N is also the first axis of all results. In a batch, a time is one number or (N,), and
+    an array without the batch axis applies to all states. Arrays must be real and of the right
+    shape, times must be finite, and exposed lengths of sliding links must be within their range.
+    Other NaN and infinite inputs are not refused, but lead to NaN in the results.
 
     An equation is `guarded` if an approximation may make M singular or indefinite at some
     coordinates. The computation of accelerations at such coordinates raises an error.
@@ -158,7 +161,8 @@ class Equation:
         Rotation matrix to world axes from the reference attitude of a free base's angles, (3, 3),
         or (N, 3, 3) for a batch.
     parameters
-        Keys of numbers of the model file that are inputs: `at` gives them other values.
+        Keys of numbers of the model file that are inputs of the equation; `at` changes their
+        values.
     pattern
         Pattern of constant, equal and opposite numbers of the model for which the compiled
         functions are valid; None selects the pattern of the arm.
@@ -183,7 +187,7 @@ class Equation:
     guarded: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        """Copy model, name and options of the formulation."""
+        """Copy model, name and flags of the formulation to this equation."""
         for name in ("model", "name", "paper", "guarded"):
             object.__setattr__(self, name, getattr(self.formulation, name))
 
@@ -193,7 +197,10 @@ class Equation:
 
     @classmethod
     def of(cls, formulation: Formulation, parameters: Sequence[str] = ()) -> "Equation":
-        """Build the equation of a formulation, with given numbers of the model file as inputs."""
+        """Build the equation of a formulation, with numbers of the model file as inputs.
+
+        ``parameters`` are the keys of these numbers.
+        """
         reference_attitude = formulation.model.start_references
         if not parameters:
             return cls(formulation, reference_attitude)
@@ -203,7 +210,7 @@ class Equation:
 
     @property
     def input_names(self) -> tuple[str, ...]:
-        """Names of the inputs, in the order of u."""
+        """Names of the inputs in the order of u."""
         return input_names(self.model)
 
     @property
@@ -212,19 +219,19 @@ class Equation:
         return parameter_values(self.model.arm, self.parameters)
 
     def options(self) -> str:
-        """Return all options as a text that, with name and model, determines every function."""
+        """Return all options as a text; with name and model, it determines every function."""
         return self.formulation.options()
 
     @property
     def flexible(self) -> tuple[int, ...]:
-        """Indices of the elastic amplitudes among the coordinates, q_f."""
+        """Indices in q of the elastic amplitudes, called q_f."""
         return tuple(
             i for part in self.model.links for i in range(part.modes.start, part.modes.stop)
         )
 
     @property
     def rigid(self) -> tuple[int, ...]:
-        """Indices of all other coordinates (joints, motors, base), q_r."""
+        """Indices in q of the coordinates other than amplitudes (joints, motors, base), q_r."""
         return tuple(i for i in range(self.model.size) if i not in self.flexible)
 
     def mass_matrix(self, q: Array) -> Array:
@@ -233,7 +240,7 @@ class Equation:
         return as_matrix(self._evaluate("mass_matrix", q)[0], n, n)
 
     def partitioned(self, q: Array) -> Partitioned:
-        """Compute the blocks ``rr``, ``rf``, ``ff`` of M by `rigid` and `flexible` coordinates."""
+        """Compute the blocks ``rr``, ``rf`` and ``ff`` of M for joints (r) and amplitudes (f)."""
         M, r, f = self.mass_matrix(q), list(self.rigid), list(self.flexible)
         blocks = (M[..., rows, :][..., columns] for rows, columns in ((r, r), (r, f), (f, f)))
         return Partitioned(*blocks)
@@ -241,19 +248,19 @@ class Equation:
     def bias(self, q: Array, v: Array, t: Time = 0.0) -> Array:
         """Compute the bias force c: Coriolis, gravity, elastic and dissipative forces, (n,).
 
-        The result does not depend on t, which is accepted for consistency with the other methods.
+        The bias force does not depend on t, which is accepted for consistency with other methods.
         """
         checked_time(t, q, v)
         return self._evaluate("bias", q, v)[0]
 
     def elastic_model(self, q: Array, v: Array) -> LinearModel:
-        """Return the matrices of mass, elastic stiffness and damping at a state."""
+        """Return the matrices of mass, elastic stiffness and damping at a state q, v."""
         matrices = self.compiled("matrices").call(*self._inputs(q, v))
         mass, stiffness, damping = (x.reshape(self.model.size, -1) for x in matrices)
         return LinearModel(mass, stiffness, damping, self.model.names)
 
     def parts(self, q: Array, v: Array) -> dict[str, Array]:
-        """Compute the parts of the bias force c by name, (n,) each.
+        """Compute the parts of the bias force c, (n,) each, by name.
 
         The names are coriolis, gravity, elastic and dissipative.
         """
@@ -261,7 +268,7 @@ class Equation:
         return dict(zip(("coriolis", "gravity", "elastic", "dissipative"), values, strict=True))
 
     def gravity(self, q: Array) -> Array:
-        """Compute the generalised gravity force, a part of c, (n,)."""
+        """Compute the generalised gravity force, (n,), which is a part of c."""
         return self._evaluate("gravity", q)[0]
 
     def forward_dynamics(self, q: Array, v: Array, u: Array, t: Time = 0.0) -> Array:
@@ -275,24 +282,27 @@ class Equation:
         return self._driven_call("forward_dynamics", q, v, u, t)[0]
 
     def reaction(self, q: Array, v: Array, u: Array, t: Time = 0.0) -> Array:
-        """Compute the generalised force on each prescribed coordinate, (number prescribed,)."""
+        """Compute the generalised force that drives each of the k prescribed coordinates, (k,)."""
         effort = self._driven_call("forward_dynamics", q, v, u, t)[1]
         return np.asarray(effort[..., list(self.model.prescribed)])
 
     def motion(self, q: Array, v: Array, u: Array, t: Time = 0.0) -> tuple[Array, Power]:
-        """Compute accelerations (n,), and the powers [W] of forces that change the energy."""
+        """Compute accelerations (n,), and the power [W] of inputs, wrenches and dissipation."""
         a, power = self._driven_call("motion", q, v, u, t)
         return a, Power(*(power.tolist() if power.ndim == 1 else power.T))
 
     def inverse_dynamics(self, q: Array, v: Array, a: Array, t: Time = 0.0) -> Array:
-        """Compute the generalised force ``M a + c - sum J^T f`` for accelerations a, (n,)."""
+        """Compute the generalised force ``M a + c - sum J^T f`` for accelerations a, (n,).
+
+        Here f are the external wrenches of the arm at time t [s].
+        """
         t = checked_time(t, q, v, a)
         return self._evaluate("inverse_dynamics", q, v, a, at_times(wrench_factors, self.model, t))[
             0
         ]
 
     def energy(self, q: Array, v: Array) -> Energy:
-        """Compute ``kinetic``, ``elastic`` and ``gravitational`` energy [J]."""
+        """Compute kinetic, elastic and gravitational energy [J]."""
         values = self._evaluate("energy", q, v)
         return Energy(*(value.item() if value.ndim == 1 else value[:, 0] for value in values))
 
@@ -302,7 +312,7 @@ class Equation:
         return rotation, position
 
     def tip_jacobian(self, q: Array) -> Array:
-        """Compute the Jacobian of the arm's tip, linear over angular, in world axes, (6, n)."""
+        """Compute the Jacobian (6, n) of the arm's tip, linear over angular, in world axes."""
         return as_matrix(self._evaluate("tip_jacobian", q)[0], 6, self.model.size)
 
     def jacobian(self, q: Array, *, link: str | None = None, at: At = "tip") -> Array:
@@ -334,9 +344,9 @@ class Equation:
         return found if np.ndim(q) > 1 else np.asarray(found[0])
 
     def jacobian_function(self, *, link: str | None = None, at: At = "tip") -> ca.Function:
-        """Return the Jacobian of a point as a CasADi function of q, which can also print C.
+        """Return the Jacobian of a point as a CasADi function of q, which can be exported to C.
 
-        Link and point are those of `jacobian`.
+        Link and point are given as in `jacobian`.
         """
         arm = self.model.arm
         if link is None:
@@ -350,13 +360,13 @@ class Equation:
         return trace_jacobian(self.formulation, ArmPoint.on(arm, index, at))
 
     def tip_velocity(self, q: Array, v: Array) -> Array:
-        """Compute the tip's velocity [m/s] over angular velocity [rad/s], in world axes, (6,)."""
+        """Compute velocity [m/s] over angular velocity [rad/s] of the tip, in world axes, (6,)."""
         return self._evaluate("tip_velocity", q, v)[0]
 
     def tip_acceleration(self, q: Array, v: Array, a: Array) -> Array:
-        """Compute the tip's acceleration [m/s^2] over angular acceleration [rad/s^2], (6,).
+        """Compute acceleration [m/s^2] over angular acceleration [rad/s^2] of the tip, (6,).
 
-        Both are in world axes.
+        Both accelerations are in world axes.
         """
         return self._evaluate("tip_acceleration", q, v, a)[0]
 
@@ -371,24 +381,25 @@ class Equation:
         return Frames(*result)
 
     def centre_of_mass(self, q: Array) -> Array:
-        """Compute the centre of mass of all moving bodies, in the world [m], (3,)."""
+        """Compute the centre of mass of all moving bodies in the world, (3,) [m]."""
         return self._evaluate("momentum", q, np.zeros(self.model.size))[2]
 
     def linear_momentum(self, q: Array, v: Array) -> Array:
-        """Compute the momentum of all moving bodies, in world axes [kg m/s], (3,)."""
+        """Compute the momentum of all moving bodies in world axes, (3,) [kg m/s]."""
         return self._evaluate("momentum", q, v)[0]
 
     def angular_momentum(
         self, q: Array, v: Array, *, about: ArrayLike | Literal["centre-of-mass"] | None = None
     ) -> Array:
-        """Compute the angular momentum of all moving bodies, in world axes [kg m^2/s], (3,).
+        """Compute the angular momentum of all moving bodies in world axes, (3,) [kg m^2/s].
 
         Parameters
         ----------
         q, v
             Coordinates and rates.
         about
-            A point of the world [m], (3,) or (N, 3); its origin if None, or ``centre-of-mass``.
+            Reference point in the world [m], (3,) or (N, 3), or ``centre-of-mass``; None is the
+            world's origin.
 
         Returns
         -------
@@ -422,9 +433,9 @@ class Equation:
         return whole, base, centre
 
     def joint_wrench(self, q: Array, v: Array, a: Array, t: Time = 0.0) -> Array:
-        """Compute the wrench of each joint on its link, (links, 6): force [N], torque [N m].
+        """Compute the force [N] and torque [N m] of each joint on its link, (links, 6).
 
-        The wrench is in world axes, at the joint's origin, for accelerations a.
+        Each wrench is in world axes, at the joint's origin, for accelerations a.
         """
         t = checked_time(t, q, v, a)
         wrenches = self._evaluate("joint_wrench", q, v, a, at_times(wrench_factors, self.model, t))[
@@ -433,7 +444,7 @@ class Equation:
         return np.swapaxes(as_matrix(wrenches, 6, len(self.model.links)), -1, -2)
 
     def contacts(self, q: Array, v: Array) -> Contacts:
-        """Compute distance [m], normal force and friction force [N] of all contacts."""
+        """Compute distance [m], normal force [N] and friction force [N] of all contacts."""
         count = len(self.model.arm.contacts)
         if not count:
             raise FlexarmError(
@@ -453,13 +464,15 @@ class Equation:
         return PointSprings(*self._evaluate("springs", q, v))
 
     def observe(self, q: Array, v: Array) -> tuple[Array, Array, Array]:
-        """Evaluate the quantities that a simulation stores at samples, for any reference attitudes.
+        """Evaluate energies and tip pose, which a simulation stores at N samples.
+
+        Reference attitudes may differ between samples.
 
         Returns
         -------
         energies, rotations, positions
-            Kinetic, elastic and gravitational energy [J], (N, 3); the tip's rotation (N, 3, 3)
-            and position [m], (N, 3), in the world.
+            Kinetic, elastic and gravitational energy [J], (N, 3); the tip's rotation (N, 3, 3) and
+            position [m], (N, 3), in the world.
         """
         from flexarm.loops.rows import call_rows
 
@@ -469,7 +482,7 @@ class Equation:
         return observation[:, :3], observation[:, 3:12].reshape(-1, 3, 3), observation[:, 12:]
 
     def function(self, name: str) -> ca.Function:
-        """Return a quantity as a CasADi function, by the name of the method such as ``energy``.
+        """Return a quantity as a CasADi function, by the name of its method such as ``energy``.
 
         ``forward_dynamics`` has the inputs q, v, u, wrench factors and prescribed accelerations,
         and the outputs accelerations and generalised forces on prescribed coordinates. With a free
@@ -478,7 +491,7 @@ class Equation:
         return trace(self.formulation, name)
 
     def compiled(self, name: str, *, level: Level = "quick") -> Compiled:
-        """Return a compiled quantity by its name, compiling it or loading it from the cache."""
+        """Return the compiled function of a quantity, compiled now or loaded from the cache."""
         key = (name, level)
         try:
             return self._compiled[key]
@@ -492,17 +505,17 @@ class Equation:
         return self._compiled.setdefault(key, compiled)
 
     def compile(self, name: str, make: Make, *, level: Level) -> Compiled:
-        """Compile the function that ``make`` traces, or load it from the cache.
+        """Compile the CasADi function that ``make`` returns, or load it from the cache.
 
-        Numbers of the arm are symbols in the traced function, so that arms can share machine code.
+        Numbers of the arm are symbols in the CasADi function, so that arms can share machine code.
         """
         return kernel(name, self.formulation, make, self.pattern, level=level)
 
     def with_reference(self, reference_attitude: Array) -> "Equation":
         """Return the equation with another reference attitude of a free base, (3, 3) or (N, 3, 3).
 
-        The reference attitudes of spherical joints are stacked below it, in the order of the
-        joints: (3 k, 3) or (N, 3 k, 3) with k attitudes in all.
+        The reference attitudes of spherical joints are stacked below that of the base, in the order
+        of the joints: (3 k, 3) or (N, 3 k, 3) with k attitudes in all.
         """
         shape_of_one = self.model.start_references.shape
         shape = (
@@ -521,16 +534,16 @@ class Equation:
         return replace(self, reference_attitude=attitudes)
 
     def at(self, values: Sequence[float] | Array) -> "Equation":
-        """Return the equation with other values of the parameters, (k,).
+        """Return the equation with other values of its k parameters, (k,).
 
-        Nothing is traced or compiled again unless the operations differ, for example because a
-        value is 0 or 1. The values must be finite and valid in a model file.
+        Machine code is reused unless the operations differ, for example because a value is 0 or 1.
+        The values must be finite and valid in a model file.
         """
         model = changed_model(self.model, self.parameters, values)
         return replace(self, formulation=replace(self.formulation, model=model), _compiled={})
 
     def by_parameters(self, name: str, *arrays: Array, t: float = 0.0) -> dict[str, Array]:
-        """Compute the derivatives of a quantity by the parameters.
+        """Compute the derivatives of a quantity by the parameters of the equation.
 
         Parameters
         ----------
@@ -544,8 +557,8 @@ class Equation:
         Returns
         -------
         dict of str to ndarray
-            Derivatives by the output names of `function`, with the parameters as a further,
-            last axis.
+            Derivatives by name of the output, as in `function`; the last axis of each counts the
+            parameters.
 
         Notes
         -----
@@ -581,7 +594,7 @@ class Equation:
         return nearby(self.model, self.parameters)
 
     def singularity(self, q: Array) -> str:
-        """Return the reason why the mass matrix at q, (n,), is singular; empty if it is not."""
+        """Return the reason why the mass matrix at q, (n,), is singular; "" if it is regular."""
         n = self.model.size
         mass = self.compiled("mass_matrix").call(*self._inputs(q))[0].reshape(n, n)
         return why_singular(self.name, self.model, mass, paper=self.paper)
@@ -625,12 +638,12 @@ class Equation:
         return call_rows(compiled, count, inputs)
 
     def _inputs(self, *arrays: Array) -> tuple[Array, ...]:
-        """Return a function's own arguments followed by the arguments common to all functions."""
+        """Return a function's arguments followed by the arguments common to all functions."""
         return (*arrays, *self.common_arguments)
 
     @property
     def common_arguments(self) -> tuple[Array, ...]:
-        """Arguments common to all functions: reference attitudes and inertia of the tip load."""
+        """Last arguments of all functions: reference attitudes and inertia of the tip load."""
         reference_attitude = (self.reference_attitude,) if self.model.attitudes else ()
         load = (self.model.links[-1].tip_body.numbers,) if self.model.load_given else ()
         return (*reference_attitude, *load)

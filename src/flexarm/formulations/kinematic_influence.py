@@ -1,22 +1,17 @@
 """Method of kinematic influence: ``M = sum J^T Pi J``, with bias accelerations by link.
 
 The method is that of Graves 1989 (V-Sim), with the corrections that docs/papers/graves.md lists.
-All vectors are in world axes; vectors (6,) stack translation over rotation.
+All vectors in this module are in world axes; vectors (6,) stack translation over rotation.
 
-paper symbol            | eq.     | code name
-------------------------|---------|----------------------------------------------------
-phi, q                  | 7       | joints and modes together: ``q`` ("j-m space")
-d, theta = psi(q)       | 1, 2    | `Local.position`, `Local.rotation` of a link's tip
-iT_i+1, hT_i            | 3, 4    | ``T``, link's axes in the world
-S, R                    | 8, 9    | ``part.motion.columns``; ``offset`` of `MovingFrame`
-psi_t, psi_r            | 10, 11  | `Local.linear`, `Local.angular` of an amplitude
-g                       | 8-12    | a column of ``J``
-J_i                     | 7       | ``J``, (6, n), of the link's frame
-v_rel, omega_rel        | 27      | relative velocities across a joint or a deflected link
-a, alpha nonlinear      | 21, 27  | ``Rate.a``, ``Rate.alpha``
-iPi_i                   | 24, 25  | ``inertia``, (6 + k, 6 + k), from the link's `Terms`
-Pi*                     | 24      | the mass matrix
-(tau, Q) nonlinear      | 22, 28  | `inertial_expression`
+paper symbol | eq. | code name
+------------------------|---------|---------------------------------------------------- phi, q | 7 |
+joints and modes together: ``q`` ("j-m space") d, theta = psi(q) | 1, 2 | `Local.position`,
+`Local.rotation` of a link's tip iT_i+1, hT_i | 3, 4 | ``T``, link's axes in the world S, R | 8, 9 |
+``part.motion.columns``; ``offset`` of `MovingFrame` psi_t, psi_r | 10, 11 | `Local.linear`,
+`Local.angular` of an amplitude g | 8-12 | a column of ``J`` J_i | 7 | ``J``, (6, n), of the link's
+frame v_rel, omega_rel | 27 | relative velocities across a joint or a deflected link a, alpha
+nonlinear | 21, 27 | ``Rate.a``, ``Rate.alpha`` iPi_i | 24, 25 | ``inertia``, (6 + k, 6 + k), from
+the link's `Terms` Pi* | 24 | the mass matrix (tau, Q) nonlinear | 22, 28 | `inertial_expression`
 """
 
 from dataclasses import dataclass, replace
@@ -77,7 +72,7 @@ class KinematicInfluence(Formulation):
         return unstiffened(model, "cayley")
 
     def mass_expression(self, q: Expr) -> Expr:
-        """Trace the mass matrix M(q), (n, n)."""
+        """Build the expression of the mass matrix M(q), (n, n)."""
         matrix = ca.SX(self.model.size, self.model.size)
         for body in self._bodies(q, ca.SX(self.model.size, 1), lift=ca.SX(3, 1)):
             T: Expr = ca.diagcat(body.T, body.T, ca.SX.eye(len(body.own)))
@@ -87,7 +82,10 @@ class KinematicInfluence(Formulation):
         return ca.triu2symm(matrix)
 
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
-        """Trace the generalised inertial and gravity force at accelerations a (0 if None), (n,)."""
+        """Build the expression of the generalised inertial force at accelerations a, (n,).
+
+        Without a, accelerations are 0. With ``gravity``, the gravity force is included.
+        """
         lift = ca.SX(constant(-self.model.gravity)) if gravity else ca.SX(3, 1)
         result = ca.SX(self.model.size, 1)
         for body in self._bodies(q, v, lift=lift):
@@ -97,7 +95,10 @@ class KinematicInfluence(Formulation):
         return result
 
     def inertial_wrenches(self, q: Expr, v: Expr, a: Expr) -> list[tuple[Expr, Expr, Expr]]:
-        """Trace inertial and gravity wrenches outboard of each joint, in world axes."""
+        """Build the inertial and gravity wrenches of all bodies outboard of each joint.
+
+        Each wrench is in world axes.
+        """
         bodies = self._bodies(q, v, lift=ca.SX(constant(-self.model.gravity)))
         loads = [(body.link, body.point, body.load(a)) for body in bodies]
         wrenches = []
@@ -110,7 +111,10 @@ class KinematicInfluence(Formulation):
         return wrenches
 
     def _bodies(self, q: Expr, v: Expr, *, lift: Expr) -> list["InfluenceBody"]:
-        """Return all bodies from base to tip; ``lift`` is the base's acceleration, (3,)."""
+        """Return all bodies from base to tip with their Jacobians and inertia terms.
+
+        ``lift`` is the acceleration of the base, (3,).
+        """
         key = (type(self), self.paper)
         return once(self.model, key, (q, v, lift), lambda: self._walk(q, v, lift))
 
@@ -141,9 +145,10 @@ class KinematicInfluence(Formulation):
 
 @dataclass(frozen=True)
 class Rate:
-    """Angular velocity of a frame, and its accelerations due to velocities alone, in the world.
+    """Angular velocity of a frame, and its accelerations due to velocities alone, in world axes.
 
-    ``a`` is the acceleration of the origin and ``alpha`` the angular one, (3,) each.
+    ``a`` is the acceleration of the frame's origin and ``alpha`` the angular acceleration of the
+    frame, (3,) each.
     """
 
     omega: Expr
@@ -151,10 +156,11 @@ class Rate:
     alpha: Expr
 
     def across(self, r: Expr, v_rel: Expr, omega_rel: Expr, drift: Expr | None = None) -> "Rate":
-        """Return the `Rate` of a frame at position r that moves relative to this frame.
+        """Return velocity and accelerations of a frame that moves relative to this frame.
 
-        ``v_rel`` and ``omega_rel`` are the relative velocity and angular velocity, (3,) each, and
-        ``drift`` is the relative acceleration at zero second derivatives of the coordinates, (6,).
+        The moving frame is at position r. ``v_rel`` and ``omega_rel`` are its relative velocity and
+        angular velocity, (3,) each, and ``drift`` is its relative acceleration at zero second
+        derivatives of the coordinates, (6,).
         """
         relative = ca.cross(self.omega, r) + v_rel
         a = self.a + ca.cross(self.alpha, r)
@@ -168,7 +174,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class InfluenceBody:
-    """A link, base or rotor: its frame with Jacobian and velocity, and its inertia terms.
+    """Link, base or rotor: its frame with Jacobian and velocity, and its inertia terms.
 
     ``own`` are the indices of the coordinates, other than those of the frame's motion, on which the
     inertia depends. ``link`` is the index of the link that carries the body, -1 for the base.
@@ -184,7 +190,7 @@ class InfluenceBody:
 
     @property
     def inertia(self) -> Expr:
-        """Generalised inertia of translation, rotation and link coordinates, (6 + k, 6 + k)."""
+        """Inertia matrix of translation, rotation and the body's k coordinates, (6 + k, 6 + k)."""
         terms, lever = self.terms, ca.skew(self.terms.first)
         return ca.vertcat(
             ca.horzcat(terms.mass * ca.SX.eye(3), lever.T, terms.linear),  # (eqs. 25a-25c)
@@ -193,7 +199,10 @@ class InfluenceBody:
         )
 
     def load(self, a: Expr | None) -> Expr:
-        """Return force, torque (world axes) and generalised forces at accelerations a, (6 + k,)."""
+        """Return force, torque and generalised forces of inertia at accelerations a, (6 + k,).
+
+        Force and torque are in world axes.
+        """
         acceleration: Expr = ca.vertcat(self.rate.a, self.rate.alpha)
         own_accelerations: Expr = ca.SX(len(self.own), 1)
         if a is not None:
@@ -207,7 +216,7 @@ class InfluenceBody:
 
 
 class Walk:
-    """Pass from base to tip, with the current frame and its velocity as state.
+    """Pass along an arm from base to tip, with the current frame and its velocity as state.
 
     Attributes
     ----------
@@ -226,31 +235,31 @@ class Walk:
             self.rate = self.rate.across(zeros, zeros, self.frame.J_R[:, k] * v[k])
 
     def jacobian(self) -> Expr:
-        """Return the Jacobian of the current frame (its influence coefficients), (6, n)."""
+        """Return the Jacobian of the current frame, (6, n): its influence coefficients."""
         return ca.vertcat(self.frame.J_T, self.frame.J_R)  # (eqs. 7-12)
 
     @property
     def omega(self) -> Expr:
-        """Angular velocity of the current frame, in its own axes, (3,)."""
+        """Angular velocity of the current frame, in the axes of this frame, (3,)."""
         return self.frame.A.T @ self.rate.omega
 
     def body(self, terms: Terms, indices: tuple[int, ...], link: int) -> InfluenceBody:
-        """Return a body with the given inertia terms in the current frame."""
+        """Return a body with the given inertia terms whose frame is the current frame."""
         frame, jacobian = self.frame, self.jacobian()
         return InfluenceBody(frame.A, frame.r, jacobian, self.rate, terms, indices, link)
 
     def base(self) -> InfluenceBody:
-        """Return the base as a body in the current frame."""
+        """Return the base as a body whose frame is the current frame."""
         return self.body(rigid_terms(self.model.base_body, self.omega, 0), (), -1)
 
     def rotor(self, rotor: Rotor, carrier: int) -> InfluenceBody:
-        """Return a rotor on the previous tip as a body that one coordinate spins."""
+        """Return a rotor on the previous link's tip, as a body that one coordinate spins."""
         speed, still = self.v[rotor.coordinate], still_motion()
         terms = with_rotor(no_terms(ca.SX(0, 1)), rotor, still, speed, self.omega)
         return self.body(terms, (rotor.coordinate,), carrier)
 
     def cross_joint(self, part: LinkModel, frame: LinkFrames) -> None:
-        """Advance the current frame from the previous tip to a link's root."""
+        """Advance the current frame across a joint: from the previous tip to a link's root."""
         zeros = ca.SX(3, 1)
         self.rate = self.rate.across(frame.p_WJ - self.frame.r, zeros, zeros)
         coordinates, rates = picked(self.q, part.carried_by), picked(self.v, part.carried_by)
@@ -263,7 +272,7 @@ class Walk:
         self.frame = self.frame.through_joint(part, self.q)  # (eqs. 4, 6, 8, 9)
 
     def drift(self, part: LinkModel, tip: Local) -> Expr:
-        """Return the acceleration of a link's tip in L at zero acceleration of amplitudes, (6,)."""
+        """Return the acceleration (6,) of a link's tip in L at zero acceleration of amplitudes."""
         indices = part.own
         if not indices or not self.v.nnz():
             return ca.SX(6, 1)

@@ -4,20 +4,17 @@ Algorithms 1 to 3 of the paper are carried out with CasADi symbols. Homogeneous 
 ordered ``h = (1, x, y, z)``. The integrals over a link in step S6.3 are moments of the positions of
 its points and of their derivatives.
 
-Comments refer to steps of Algorithm 1 by the step alone (S6.3), to others by algorithm and step.
+In this module a step without an algorithm, such as S6.3, is a step of Algorithm 1.
 
-paper symbol           | eq.          | code name
+paper symbol | eq. | code name
 -----------------------|--------------|---------------------------------------------------------
-q_r, q_f               | S2           | ``rigid``, ``flexible``: indices of joints and amplitudes
-A_j, E_j               | 1, 2, 8, 15  | ``step.A``, ``E`` (exact, or I + skew if first-order)
-T^_j, T_j              | 3, 4         | ``body.T`` of what is fixed in a link's root or tip
-r_j                    | 5, 6         | ``Moments``: ``h`` of a link's points, in its root
-delta_i r_j^0          | S6.1, S6.2   | ``D[i] = dT/dq_i`` (points carried); ``s_f`` (own ones)
-M_ik^link, ^joint, ... | S6.3, Alg. 2 | ``closed_mass_matrix``: all links, hubs, rotors, payload
-h_i                    | Alg. 3, S2.1 | ``closed_coriolis``
-c_i (g_i)              | Alg. 3, S2.2 | ``closed_gravity``
-M_rr, M_rf, M_ff       | 26           | ``Lagrange.partitioned``
-K                      | 26           | elastic forces; shared by all formulations
+q_r, q_f | S2 | ``rigid``, ``flexible``: indices of joints and amplitudes A_j, E_j | 1, 2, 8, 15 |
+``step.A``, ``E`` (exact, or I + skew if first-order) T^_j, T_j | 3, 4 | ``body.T`` of what is fixed
+in a link's root or tip r_j | 5, 6 | ``Moments``: ``h`` of a link's points, in its root delta_i
+r_j^0 | S6.1, S6.2 | ``D[i] = dT/dq_i`` (points carried); ``s_f`` (own ones) M_ik^link, ^joint, ...
+| S6.3, Alg. 2 | ``closed_mass_matrix``: all links, hubs, rotors, payload h_i | Alg. 3, S2.1 |
+``closed_coriolis`` c_i (g_i) | Alg. 3, S2.2 | ``closed_gravity`` M_rr, M_rf, M_ff | 26 |
+``Lagrange.partitioned`` K | 26 | elastic forces; shared by all formulations
 """
 
 from collections.abc import Callable
@@ -62,7 +59,7 @@ LACKING = (
 
 
 class Lagrange(Formulation):
-    """Closed-form equations of motion by differentiation of the energies."""
+    """Closed-form equations of motion by differentiation of kinetic and potential energy."""
 
     name: ClassVar[str] = "lagrange"
     citation: ClassVar[str] = f"{PAPER} (IJRR 14, 91-111), Algorithms 1-3"
@@ -91,19 +88,22 @@ class Lagrange(Formulation):
 
         Notes
         -----
-        The tip rotates by ``I + skew`` (equations 2 and 8), points move transversely only (equation
-        6), sections have no rotary inertia (equations 20 and 21), and the elastic energy is
-        quadratic in the amplitudes (equation 23).
+        In the paper, the tip rotates by ``I + skew`` (equations 2 and 8), points move transversely
+        only (equation 6), sections have no rotary inertia (equations 20 and 21), and the elastic
+        energy is quadratic in the amplitudes (equation 23).
         """
         links = tuple(replace(part, body=part.body.bare()) for part in model.links)
         return replace(model, links=links, stiffening=False, tip_rotation="first-order")
 
     def mass_expression(self, q: Expr) -> Expr:
-        """Trace the mass matrix M(q) (Algorithms 1 and 2), (n, n)."""
+        """Build the expression of the mass matrix M(q), (n, n) (Algorithms 1 and 2)."""
         return self._at(self._closed.M, q, None)
 
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
-        """Trace ``M a + h + c`` (Algorithm 3), (n,); c only with ``gravity``."""
+        """Build ``M a + h + c`` with Coriolis forces h and gravity forces c, (n,) (Algorithm 3).
+
+        Gravity forces are included only with ``gravity``.
+        """
         closed = self._closed
         total = closed.c if gravity else ca.SX(self.model.size, 1)
         if v.nnz():
@@ -113,7 +113,7 @@ class Lagrange(Formulation):
 
     @property
     def _closed(self) -> "_Closed":
-        """Mass matrix M, Coriolis h and gravity c in symbols q and v, traced only once."""
+        """Mass matrix M, Coriolis forces h and gravity forces c as expressions of q and v."""
         return once(self.model, type(self), (), self._build_closed)
 
     def _build_closed(self) -> "_Closed":
@@ -141,7 +141,7 @@ class _Closed(NamedTuple):
 
 @dataclass(frozen=True)
 class LagrangeBody:
-    """A body with mass: its frame, and mass moments that may depend on its own coordinates."""
+    """Body with mass: its frame, and its mass moments as functions of its own coordinates."""
 
     T: Expr  # transformation from the body's frame to the world, (4, 4)
     D: dict[int, Expr]  # derivatives of T by the coordinates that move it, (4, 4) each
@@ -159,8 +159,8 @@ def bodies_of(
     model, q
         The arm and the symbols of its coordinates.
     tip
-        Function that returns E of a link and its derivatives by link coordinates; `link_transform`
-        if None.
+        Function that returns the transformation E of a link and its derivatives by link
+        coordinates; `link_transform` if None.
     points
         Function that returns the mass points of a link's span; if None, they are computed from the
         shapes.
@@ -191,7 +191,10 @@ def bodies_of(
 
 
 def link_transform(model: Model, part: LinkModel, q: Expr) -> tuple[Expr, dict[int, Expr]]:
-    """Return the transformation E_j from a link's root to its tip (eqs. 2, 8), with derivatives."""
+    """Return the transformation E_j (4, 4) from a link's root to its tip (eqs. 2, 8).
+
+    Its derivatives by the link coordinates are returned too.
+    """
     local = tip_section(model, part, q)
     E = homogeneous(local.rotation, local.position)  # (eqs. 2, 8)
     indices = part.own
@@ -215,7 +218,7 @@ def _link_weights(model: Model, part: LinkModel, q: Expr, points: Points | None)
 
 
 def _rotor_weight(rotor: Rotor, q: Expr) -> tuple[Moments, tuple[int, ...]]:
-    """Return the mass moments of a rotor, and the index of its coordinate.
+    """Return the mass moments of a rotor, and the index in q of its angle.
 
     A rotor with gyroscopic torque also rotates with its carrier.
     """
@@ -232,9 +235,9 @@ def _rotor_weight(rotor: Rotor, q: Expr) -> tuple[Moments, tuple[int, ...]]:
 
 
 def closed_mass_matrix(model: Model, bodies: list[LagrangeBody]) -> Expr:
-    """Compute M, the sum of ``int (delta_i r)^T (delta_k r) dm`` over all bodies, (n, n).
+    """Compute M (n, n), the sum of ``int (delta_i r)^T (delta_k r) dm`` over all bodies.
 
-    After Algorithms 1 and 2.
+    The sum follows Algorithms 1 and 2 of Theodore & Ghosal.
     """
     M = ca.SX(model.size, model.size)
     exact = model.tip_rotation == "cayley"
@@ -263,7 +266,10 @@ def closed_mass_matrix(model: Model, bodies: list[LagrangeBody]) -> Expr:
 
 
 def closed_coriolis(M: Expr, q: Expr, v: Expr) -> Expr:
-    """Compute ``sum (dM_ij/dq_k - 1/2 dM_jk/dq_i) q'_j q'_k`` (Algorithm 3, S2.1), (n,)."""
+    """Compute the Coriolis forces from derivatives of the mass matrix, (n,) (Algorithm 3, S2.1).
+
+    Force i is ``sum (dM_ij/dq_k - 1/2 dM_jk/dq_i) q'_j q'_k`` over j and k.
+    """
     momentum = M @ v
     return ca.jtimes(momentum, q, v) - ca.gradient(ca.dot(v, momentum), q) / 2  # (Alg. 3, S2.1)
 
@@ -273,8 +279,9 @@ def closed_gravity(
 ) -> Expr:
     """Compute the gravity forces ``-g^T int delta_i r dm``, summed over all bodies, (n,).
 
-    After Algorithm 3, S2.2, with the sign corrected. ``acceleration`` is the gravitational
-    acceleration, (3,), as symbols that replace the model's numbers.
+    The sum follows Algorithm 3, S2.2 of Theodore & Ghosal, with the sign corrected.
+    ``acceleration`` is the gravitational acceleration, (3,), as symbols that replace the model's
+    numbers.
     """
     c = ca.SX(model.size, 1)
     g = ca.vertcat(ca.SX(1, 1), constant(model.gravity) if acceleration is None else acceleration)

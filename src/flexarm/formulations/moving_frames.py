@@ -1,4 +1,4 @@
-"""Frames along an arm with their Jacobians, from the base to the tip."""
+"""Frames along an arm, from the base to the tip, with their Jacobians."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from flexarm.spatial import Expr, Pose, constant
 
 @dataclass(frozen=True)
 class MovingFrame:
-    """A frame along the arm in the world: axes A, origin r, and Jacobians J_T, J_R, (3, n) each.
+    """Frame along the arm in the world: axes A, origin r, and Jacobians J_T, J_R, (3, n) each.
 
     J_T is the Jacobian of the origin's velocity and J_R that of the angular velocity, in world
     axes. Equation numbers refer to the paper by Chu et al. (see `element_jacobian`).
@@ -30,13 +30,13 @@ class MovingFrame:
         return cls(A, r, *(ca.sparsify(ca.SX(J)) for J in base_jacobian(model, q, r)))
 
     def placed(self, pose: Pose) -> "MovingFrame":
-        """Return the frame at a fixed pose relative to this frame."""
+        """Return a frame at a constant pose relative to this frame."""
         offset = self.A @ constant(pose.position)
         J_T = self.J_T - ca.skew(offset) @ self.J_R
         return MovingFrame(self.A @ constant(pose.rotation), self.r + offset, J_T, self.J_R)
 
     def through_joint(self, part: LinkModel, q: Expr) -> "MovingFrame":
-        """Return the root frame of the next link, if this frame is the tip of the previous link."""
+        """Return the root frame of a link, if this frame is the tip of the link before it."""
         frame, coordinates = self.placed(part.pose_FJ), picked(q, part.carried_by)
         R_JK, p_JK = part.motion.place(coordinates)
         A, offset, columns = frame.A @ R_JK, frame.A @ p_JK, part.motion.columns(coordinates)
@@ -46,7 +46,10 @@ class MovingFrame:
         return MovingFrame(A, frame.r + offset, J_T, J_R).placed(part.pose_JL)  # (eq. 3)
 
     def through(self, tip: Local, indices: tuple[int, ...]) -> "MovingFrame":
-        """Return the frame of a link's deflected tip; this frame is the link's root (eqs. 3, 4)."""
+        """Return the frame of a link's deflected tip; this frame must be the link's root.
+
+        Equations are 3 and 4 of the paper by Chu et al.
+        """
         offset, select = self.A @ tip.position, selection(indices, self.J_T.shape[1])
         J_T = self.J_T - ca.skew(offset) @ self.J_R + self.A @ tip.linear @ select
         # omega^f is in the link's axes

@@ -1,4 +1,4 @@
-"""Compiled functions with an arm's numbers among the inputs, so that similar arms share them."""
+"""Compiled functions with an arm's numbers among the inputs, so that similar arms share code."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +39,7 @@ _PATHS_READ: dict[str, tuple[Path, ...]] = {}
 
 
 class _MoreReadError(Exception):
-    """Error: tracing read more parts of the model as constants than were declared."""
+    """Error: building a function read more parts of the model as constants than were declared."""
 
     def __init__(self, read: tuple[Path, ...], streams: tuple[Stream, Stream]) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class _MoreReadError(Exception):
 
 @final
 class BoundKernel(Compiled):
-    """Compiled function of one arm: machine code shared by equal arms, and this arm's constants."""
+    """Compiled function of one arm: machine code shared by similar arms, and own constants."""
 
     def __init__(self, shared: Compiled, constants: Array, structure: "Structure") -> None:
         super().__init__(shared.machine_code, (constants,))
@@ -57,7 +57,7 @@ class BoundKernel(Compiled):
 
 @dataclass(eq=False)
 class Structure:
-    """A function traced with an arm's numbers as symbols, valid for all arms of equal structure.
+    """Function with an arm's numbers as symbols, valid for all arms of equal structure.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Structure:
 
     @cached_property
     def streams(self) -> tuple[Stream, Stream]:
-        """The operations that depend on the arm's numbers alone, and all other operations."""
+        """Operations that depend on the arm's numbers alone, and all other operations."""
         with direct_operators():
             function, read = self.make()
             streams = split(lower(function), NUMBERS)
@@ -88,21 +88,21 @@ class Structure:
 
     @property
     def body(self) -> Stream:
-        """Operations evaluated at each call; their last input is the constants from `prologue`."""
+        """Operations evaluated at each call; their last input is the constants of the arm."""
         return self.streams[1]
 
     @cached_property
     def prologue(self) -> Compiled:
-        """Compiled prologue: the operations that depend on the numbers alone, run once per arm."""
+        """Compiled operations that depend on the arm's numbers alone; they run once per arm."""
         recipe = f"{self.recipe}, prologue"
         return compile_recipe(recipe, lambda: self.streams[0], level="quick")
 
     def constants(self, numbers: Array) -> Array:
-        """Compute the constants that the body needs, (N, constants), for N arms, (k, N)."""
+        """Compute the constants of N arms, (N, constants), from their numbers, (k, N)."""
         return call_rows(self.prologue, numbers.shape[1], [numbers.T])[0]
 
     def compiled(self, width: int = 1) -> Compiled:
-        """Compile the body for ``width`` arms evaluated in parallel lanes."""
+        """Compile the function for ``width`` arms that are evaluated in parallel lanes."""
         if width not in self._compiled:
             compiled = compile_recipe(
                 self.recipe, lambda: self.streams[1], level=self.level, width=width
@@ -119,7 +119,7 @@ def kernel(
     *,
     level: Level = "fast",
 ) -> BoundKernel:
-    """Return a compiled function of an arm, traced and compiled once per structure.
+    """Return a compiled function of an arm; arms of equal structure share its machine code.
 
     Parameters
     ----------
@@ -128,10 +128,10 @@ def kernel(
     formulation
         Formulation, with the arm.
     make
-        Returns the trace of the function for a formulation.
+        Function that returns the CasADi function for a formulation.
     pattern
-        Pattern of constant, equal and opposite numbers that other arms share. The pattern of this
-        arm is used if it is None or does not fit.
+        Pattern of constant, equal and opposite numbers that other arms share. If ``pattern`` is
+        None or does not fit, the pattern of this arm is used.
     level
         Optimisation level of the machine code.
     """
@@ -182,7 +182,7 @@ def _structure(
 
 
 def _parts_read(recipe: str) -> tuple[Path, ...]:
-    """Return the paths of model parts that the traced function reads as constants, if known."""
+    """Return the paths of model parts that a function reads as constants; none if unknown."""
     if recipe not in _PATHS_READ:
         _PATHS_READ[recipe] = tuple(tuple(path) for path in json.loads(noted(recipe) or "[]"))
     return _PATHS_READ[recipe]
@@ -219,7 +219,7 @@ def parameter_keys(arm: Arm, parameters: object) -> tuple[str, ...]:
 
 
 def parameter_values(arm: Arm, keys: Sequence[str]) -> Array:
-    """Return the values of an arm's numbers by their keys, (k,)."""
+    """Return the values of numbers of an arm, (k,), by their k keys."""
     values = []
     for key in keys:
         value = read_value(arm, key)
@@ -265,9 +265,9 @@ def changed_model(model: Model, keys: Sequence[str], values: Sequence[float] | A
 
 
 def pattern_elsewhere(model: Model, keys: Sequence[str]) -> Pattern | None:
-    """Return a pattern of constants and symbols that remains valid if the given parameters change.
+    """Return a pattern of constants and symbols that stays valid if the given parameters change.
 
-    Returns None if the changed values are not valid in a model file.
+    The result is None if the changed values are not valid in a model file.
     """
     values = parameter_values(model.arm, keys)
     factors = OTHER_FACTOR ** np.arange(1, len(keys) + 1)
@@ -282,14 +282,17 @@ def pattern_elsewhere(model: Model, keys: Sequence[str]) -> Pattern | None:
 
 @dataclass(frozen=True)
 class Nearby:
-    """Models in which one number is changed slightly, and weights of a difference formula."""
+    """Models in which one number has slightly different values, and weights of differences."""
 
     models: tuple[Model, ...]
     weights: Array
 
     @classmethod
     def of(cls, model: Model, key: str) -> "Nearby":
-        """Build models with small changes of a number, to both sides if the model file allows."""
+        """Build models with small changes of one number, of both signs if that is permitted.
+
+        The model file's limits of the number may permit one sign only.
+        """
         value = float(parameter_values(model.arm, [key])[0])
         step = NUMBER_STEP * abs(value) or NUMBER_STEP
         for places in (CENTRAL, FORWARD):
@@ -311,14 +314,17 @@ class Nearby:
 
 
 def difference_weights(places: Sequence[float]) -> Array:
-    """Return fourth-order weights of function values at given positions for the derivative at 0."""
+    """Return weights of function values at given positions for the derivative at position 0.
+
+    The difference formula is of fourth order.
+    """
     unit = np.eye(len(places))[1]
     weights = np.linalg.solve(np.vander(places, increasing=True).T, unit)
     return np.asarray(np.round(12 * weights) / 12)  # exact weights are multiples of 1/12
 
 
 def nearby(model: Model, keys: Sequence[str]) -> dict[str, Nearby]:
-    """Return models with small changes of one number, by the number's key."""
+    """Return models with small changes of one number, for each key of a number."""
     return {key: Nearby.of(model, key) for key in keys}
 
 
@@ -328,9 +334,9 @@ def derivatives(
     name: str,
     inputs: Sequence[Array],
 ) -> dict[str, Array]:
-    """Compute the derivatives of a quantity by numbers of the model file, by output name.
+    """Compute the derivatives of a quantity by numbers of the model file.
 
-    The last axis of each array counts the parameters.
+    The result has one array per output name; the last axis of each array counts the numbers.
     """
     keys = list(nearby)
     models = [model for near in nearby.values() for model in near.models]
@@ -351,7 +357,7 @@ def derivatives(
 
 
 def directions_of(pattern: Pattern, model: Model, nearby: Mapping[str, Nearby]) -> Array:
-    """Compute derivatives of the numbers in the equations by the parameters, (numbers, k).
+    """Compute the derivatives, by k parameters, of all numbers in the equations, (numbers, k).
 
     Raises
     ------
@@ -378,7 +384,7 @@ def directions_of(pattern: Pattern, model: Model, nearby: Mapping[str, Nearby]) 
 
 
 def symbol_values(pattern: Pattern, model: Model, like: Model) -> Array | None:
-    """Return a model's values for the symbols of a pattern, (k,); None if the pattern differs.
+    """Return a model's values for the symbols of a pattern, (k,); None if it does not fit.
 
     The pattern fits if the model differs from ``like`` in numbers only.
     """
@@ -388,7 +394,7 @@ def symbol_values(pattern: Pattern, model: Model, like: Model) -> Array | None:
 
 
 def _by_numbers(function: ca.Function, count: int) -> ca.Function:
-    """Return directional derivatives of a function by the arm's numbers, as a CasADi function.
+    """Return a CasADi function of a function's directional derivatives by the arm's numbers.
 
     The directions, (n, count), are an additional input before the numbers.
     """

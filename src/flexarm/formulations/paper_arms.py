@@ -9,7 +9,7 @@ from flexarm.model import LinkModel, Model
 
 
 class Feature(NamedTuple):
-    """A feature of an arm that a paper leaves out: its test, description and remedy."""
+    """Feature of an arm that a paper does not cover: its test, description and remedy."""
 
     present: Callable[[LinkModel], object]
     description: str
@@ -78,9 +78,10 @@ FEATURES = {
 
 
 def paper_refusal(model: Model, paper: str, lacking: Sequence[str]) -> str | None:
-    """Return the reason why a paper's formulation does not cover an arm, or None if it may.
+    """Return the reason why a paper's formulation does not cover an arm; None if it may.
 
-    ``lacking`` are the keys of `FEATURES` outside the paper, in addition to a moving base.
+    A moving base is outside all papers. ``lacking`` are the keys of `FEATURES` that are also
+    outside this paper.
     """
     lacking_feature = "a base that moves. Fix the base" if model.base_moves else None
     for part in () if lacking_feature else model.links:

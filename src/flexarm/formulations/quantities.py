@@ -1,4 +1,4 @@
-"""Quantities of an equation of motion by name, traced by a formulation."""
+"""Quantities of an equation of motion by name, built as CasADi functions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -79,7 +79,7 @@ class Frames(NamedTuple):
 
 
 class Partitioned(NamedTuple):
-    """Blocks of the mass matrix by joints (r) and elastic amplitudes (f)."""
+    """Blocks of the mass matrix for joints (r) and elastic amplitudes (f)."""
 
     rr: Array
     rf: Array
@@ -88,7 +88,7 @@ class Partitioned(NamedTuple):
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity of the equation of motion, with the function that traces it."""
+    """Quantity of the equation of motion, with the function that builds its expression."""
 
     # Function of a formulation and of the inputs' symbols that traces the quantity.
     expression: Callable[..., Any]
@@ -100,7 +100,10 @@ class Quantity:
 
 @direct_operators()
 def trace(formulation: Formulation, name: str) -> ca.Function:
-    """Trace a quantity as a CasADi function; last inputs are reference attitudes and tip load."""
+    """Build a quantity as a CasADi function, by its name.
+
+    The last inputs of the function are the reference attitudes and the inertia of the tip load.
+    """
     if not is_word(name, QUANTITIES):
         raise FlexarmError(
             f"there is no function {shown(name)}. The functions are {', '.join(QUANTITIES)}."
@@ -144,7 +147,7 @@ def symbol(model: Model, key: str) -> ca.SX:
 
 
 def with_reference(model: Model) -> tuple[Model, list[ca.SX]]:
-    """Return the model with symbols as reference attitudes, and a list of the symbols.
+    """Return the model with symbols as reference attitudes, and a list of these symbols.
 
     A model without reference attitudes is returned unchanged, with an empty list.
     """
@@ -209,20 +212,20 @@ def _matrices(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:
 
 
 def _linear_model(f: Formulation, q: Expr, v: Expr, a: Expr, w: Expr) -> list[Expr]:
-    """Trace the Jacobians of the inverse dynamics by a, q and v, without Coulomb friction."""
+    """Build the Jacobians of inverse dynamics by a, q and v, without Coulomb friction."""
     smooth = elastic_force(f.model, q) + dissipative_force(f.model, q, v, coulomb=False)
     force = f.inertial_expression(q, v, a, gravity=True) + smooth - wrench_force(f.model, q, w)
     return [ca.densify(ca.jacobian(force, variable)) for variable in (a, q, v)]
 
 
 def _balance(f: Formulation, q: Expr, v: Expr, w: Expr) -> tuple[Expr, Expr]:
-    """Trace the mass matrix, and the generalised force at zero acceleration without inputs."""
+    """Build the mass matrix, and the generalised force at zero acceleration without inputs."""
     force = _bias(f, q, v) - wrench_force(f.model, q, w)
     return ca.densify(mass_of(f, q)), ca.densify(ca.SX(force))
 
 
 def _smooth_matrices(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, Expr]:
-    """Trace elastic stiffness and damping without Coulomb friction, (n, n) each."""
+    """Build elastic stiffness and damping matrix without Coulomb friction, (n, n) each."""
     smooth = dissipative_force(f.model, q, v, coulomb=False)
     stiffness = ca.jacobian(elastic_force(f.model, q), q)
     return ca.densify(stiffness), ca.densify(ca.jacobian(smooth, v))
@@ -231,14 +234,14 @@ def _smooth_matrices(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, Expr]:
 def _motion(
     f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, prescribed_a: Expr
 ) -> tuple[Expr, Expr]:
-    """Trace accelerations, (n,), and the four powers of `Power` [W], (4,)."""
+    """Build accelerations, (n,), and the four powers [W] of `Power`, (4,)."""
     return _pushed_motion(f, q, v, u, w, prescribed_a)[:2]
 
 
 def _pushed_motion(
     f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, prescribed_a: Expr, push: Expr | None = None
 ) -> tuple[Expr, Expr, Expr]:
-    """Trace accelerations, powers [W], and forces on prescribed coordinates, with an added force.
+    """Build accelerations, powers [W], and forces on prescribed coordinates.
 
     ``push`` is an additional generalised force, (n,).
     """
@@ -251,7 +254,7 @@ def _pushed_motion(
 def _applied(
     f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, push: Expr | None, *, ends: bool = True
 ) -> tuple[Expr, ...]:
-    """Trace the sum of applied forces, (n,), and its parts by inputs, wrenches and dissipation.
+    """Build the sum of applied forces, and the parts due to inputs, wrenches and dissipation.
 
     Each result is a vector of generalised forces, (n,). Without ``ends``, contacts of the tip are
     left out.
@@ -266,7 +269,7 @@ def _applied(
 def _residual(
     f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, a: Expr, push: Expr
 ) -> tuple[Expr, Expr]:
-    """Trace the residual force at given accelerations, (n,), and powers [W].
+    """Build the residual of the equation of motion at given accelerations, (n,), and powers [W].
 
     The residual is 0 at free coordinates if the accelerations satisfy the equation of motion.
     """
@@ -286,7 +289,7 @@ def _residual(
 
 
 def _observation(f: Formulation, q: Expr, v: Expr) -> Expr:
-    """Trace energies [J], and the tip's rotation (row by row) and position [m], stacked."""
+    """Build a vector of energies [J], the tip's rotation (row by row) and its position [m]."""
     frame_parts = (ca.vec(ca.densify(part.T)) for part in end_frame(f.model, q))
     return ca.vertcat(*f.energy_expression(q, v), *frame_parts)
 
@@ -301,7 +304,7 @@ def _tip_acceleration(f: Formulation, q: Expr, v: Expr, a: Expr) -> Expr:
 
 
 def _link_frames(f: Formulation, q: Expr) -> tuple[Expr, ...]:
-    """Trace the frames of link roots and tips.
+    """Build the rotations and positions of link roots and tips.
 
     Rotations are side by side, (3, 3 links), positions (3, links), in world axes.
     """
@@ -315,7 +318,7 @@ def _link_frames(f: Formulation, q: Expr) -> tuple[Expr, ...]:
 
 
 def _nearness(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, ...]:
-    """Trace distances [m] of the contacts, their rates, and sliding speeds [m/s]."""
+    """Build distances [m] of the contacts, closing rates, and sliding speeds [m/s]."""
     contact_list = touches(f.model, q, frames(f.model, q))
     speeds = [contact.attached.velocity(v)[0] for contact in contact_list]
     closing = [
@@ -329,7 +332,7 @@ def _nearness(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, ...]:
 
 
 def _contacts(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, ...]:
-    """Trace distance, normal force, and friction vector (3, contacts) of the contacts."""
+    """Build distance, normal force, and friction vector (3, contacts) of the contacts."""
     contact_list = touches(f.model, q, frames(f.model, q))
     forces = [contact.forces(v) for contact in contact_list]
     return (
@@ -340,7 +343,7 @@ def _contacts(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, ...]:
 
 
 def _springs_between(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, Expr]:
-    """Trace length and tension of each spring between two points, (springs,) each."""
+    """Build length [m] and tension [N] of each spring between two points, (springs,) each."""
     springs = lines(f.model, q)
     return (
         ca.vertcat(*[spring.length for spring in springs]),

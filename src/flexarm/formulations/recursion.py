@@ -1,4 +1,4 @@
-"""Outward pass shared by the recursive formulations: frame, velocity and inertia of each link.
+"""Outward pass, shared by recursive formulations: frame, velocity and inertia of each link.
 
 Spatial vectors (6,) stack angular over linear components, about a link's root L in the axes of L.
 """
@@ -51,7 +51,7 @@ class BaseState:
 
 @dataclass(frozen=True)
 class Mount:
-    """Section of a link that carries other links, a rigid body, or both."""
+    """Section of a link that carries other links or a rigid body."""
 
     motion: SectionMotion
     body: Inertia  # the rigid body, about the section's axis point
@@ -118,7 +118,7 @@ def _base_state(model: Model, q: Expr, v: Expr) -> BaseState:
 def link_states(model: Model, q: Expr, v: Expr, *, combined: bool = False) -> list[LinkState]:
     """Return motion and inertia terms of all links, from base to tip.
 
-    If ``combined``, the columns of a link may be combinations of its amplitudes.
+    If ``combined``, Jacobian columns may refer to combinations of a link's amplitudes.
     """
     return once(model, ("links", combined), (q, v), lambda: _link_states(model, q, v, combined))
 
@@ -144,7 +144,11 @@ def _link_states(model: Model, q: Expr, v: Expr, combined: bool) -> list[LinkSta
 def _with_mounts(
     model: Model, index: int, body: LinkBody, state: LinkState, q: Expr, v: Expr
 ) -> LinkState:
-    """Return a link's state with its mounts; a body at a bare tip is added to its terms."""
+    """Return a link's state with the sections that carry other links.
+
+    If the tip carries no link, the inertia of a body at the tip is added to the link's inertia
+    terms.
+    """
     part, mounts = state.part, list[Mount]()
     tip, terms = body.tip_motion(q, v), state.terms
     sections = model.mounts[index] or {None: []}
@@ -205,7 +209,7 @@ def _link_state(
 
 
 def _in_orbit(model: Model, index: int, state: LinkState, q: Expr) -> LinkState:
-    """Return a link's state with the gravity gradient on the link and on the bodies it carries."""
+    """Return a link's state with the gravity gradient on the link and on bodies at its sections."""
     placed, rate, mounts = frames(model, q), model.orbit, list[Mount]()
     frame = placed[index]
     terms = feel_gradient(rate, frame.R_WL, frame.p_WL, state.terms, picked(q, state.part.own))
@@ -221,7 +225,7 @@ def _in_orbit(model: Model, index: int, state: LinkState, q: Expr) -> LinkState:
 
 
 def _offset(part: LinkModel, rotation: Expr, lever: Expr) -> Expr | None:
-    """Return the vector from frame F to the link's origin, in link axes; None if zero."""
+    """Return the vector from frame F to the link's origin, in link axes; None if it is zero."""
     joint_position = part.pose_FJ.position
     offset = ca.sparsify(type(rotation)(lever))
     if np.any(joint_position):
@@ -252,7 +256,7 @@ def shift_inertia(inertia: Expr, p: Expr) -> Expr:
 
 
 def rotate_inertia(rotation: Expr, inertia: Expr) -> Expr:
-    """Transform a spatial inertia (6, 6) into the target axes of a rotation."""
+    """Transform a spatial inertia (6, 6) to other axes by the rotation (3, 3) to these axes."""
     a, b, c = inertia[:3, :3], inertia[:3, 3:], inertia[3:, 3:]
     return blocks(
         symmetric(rotation @ a @ rotation.T),
@@ -267,7 +271,7 @@ def shift_force(force: Expr, p: Expr) -> Expr:
 
 
 def rotate(rotation: Expr, vector: Expr) -> Expr:
-    """Transform spatial vectors (6, k) into the target axes of a rotation."""
+    """Transform spatial vectors (6, k) to other axes by the rotation (3, 3) to these axes."""
     return ca.vertcat(rotation @ vector[:3, :], rotation @ vector[3:, :])
 
 
@@ -277,12 +281,12 @@ def shift_motion(motion: Expr, p: Expr) -> Expr:
 
 
 def mount_columns(mount: Mount) -> Expr:
-    """Return the motion of a section per rate of its link's own coordinates, (6, k)."""
+    """Return the motion of a section per rate of its link's k coordinates, (6, k)."""
     return ca.vertcat(mount.motion.local.angular, mount.motion.local.linear)
 
 
 def mount_bias(state: LinkState, mount: Mount) -> Expr:
-    """Return the acceleration of a section relative to L due to velocities alone, (6,)."""
+    """Return the acceleration (6,) of a section relative to L due to velocities alone."""
     omega, tip = state.omega, mount.motion
     p = tip.local.position
     spin = ca.cross(omega, tip.spin) + tip.spin_bias
@@ -291,7 +295,7 @@ def mount_bias(state: LinkState, mount: Mount) -> Expr:
 
 
 def body_bias(body: Inertia, omega: Expr) -> Expr:
-    """Return the gyroscopic force of a rigid body at zero acceleration, (6,)."""
+    """Return torque and force (6,) of a rigid body due to its angular velocity alone."""
     first, second = constant(body.first), constant(body.second)
     return ca.vertcat(
         ca.cross(omega, second @ omega), ca.cross(omega, ca.cross(omega, ca.SX(first)))
@@ -299,10 +303,10 @@ def body_bias(body: Inertia, omega: Expr) -> Expr:
 
 
 def blocks(a: Expr, b: Expr, c: Expr) -> Expr:
-    """Return the symmetric (6, 6) matrix with the given three blocks."""
+    """Return the symmetric matrix (6, 6) with the blocks a, b above c."""
     return ca.vertcat(ca.horzcat(a, b), ca.horzcat(b.T, c))
 
 
 def symmetric(matrix: Expr) -> Expr:
-    """Return the symmetric matrix with the upper triangle of a given matrix."""
+    """Return the symmetric matrix that has the upper triangle of ``matrix``."""
     return ca.triu2symm(ca.triu(matrix))

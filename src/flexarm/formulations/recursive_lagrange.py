@@ -1,28 +1,24 @@
 """Recursive Lagrangian dynamics with 4x4 transformations (Chen, Zhang & Liu 2012, after Book 1984).
 
-Homogeneous coordinates are ``h = (1, x, y, z)``.  The paper by Chen, Zhang & Liu omits the
-expressions of the terms in equations 33 to 46. They follow Book here, without the paper's factors
-1/2 (in the moments) and 2 (before the traces), and are marked by equation and term, such as
-``(eq. 33: F~)``. The paper assumes the link transformation ``E`` to be linear in the amplitudes;
-here its columns ``M`` are the derivatives of the exact ``E`` at the current deflection.
+Homogeneous coordinates are ``h = (1, x, y, z)``. The paper by Chen, Zhang & Liu omits the
+expressions of the terms in equations 33 to 46. In this module these expressions follow Book,
+without the paper's factors 1/2 (in the moments) and 2 (before the traces), and are marked by
+equation and term, such as ``(eq. 33: F~)``. The paper assumes the link transformation ``E`` to be
+linear in the amplitudes; here the derivatives ``M`` are those of the exact ``E`` at the current
+deflection.
 
-paper symbol          | eq.        | code name
+paper symbol | eq. | code name
 ----------------------|------------|------------------------------------------------------------
-A_i, U_i              | 1, 33      | ``step.A``, ``step.U = dA/dq``
-E_i, M_ij             | 2, 3       | ``tip.value``, ``tip.columns[j] = dE/d delta_j``
-W_i, W^_i             | 4          | ``W``, ``W_hat`` (root and tip of link i), with their rates
-h_i(eta), x_ij, x_ijk | 5, 6       | `material`: value; ``s_f = dh/d delta_f``: its columns
-J_xi, T_jfk           | 11, 38     | ``weight.T``
-J_ri, n_i             | 13, 14, 31 | ``part.rotor``
-r_i, eps, kappa       | 24-26      | ``weight.r``; ``weight.eps[f] = eps_f - sum delta kappa``
-G_i                   | omitted    | ``weight.G = int mu h h^T``
-H_if                  | 34         | ``weight.H[f] = int mu h s_f^T``
-N_ifk                 | 38         | ``weight.N[f][k] = int mu s_k s_f^T``
-sum N_jfk delta'_k    | 45         | ``flow.N[f] = int mu h' s_f^T``
-sum P_jfkl delta'^2   | 45         | ``flow.P[f] = int mu h'' s_f^T``
-F~_h, F_h, phi_h      | 33, 35, 39 | ``F``; ``E phi``; ``phi``: inertia outboard, at root and tip
-jF_h, jphi_h          | 35, 36, 41 | ``pending``: carried inward with a coordinate's column
-Q_j, P_j              | 44         | ``Q``, ``P``: inertia force and first moment outboard
+A_i, U_i | 1, 33 | ``step.A``, ``step.U = dA/dq`` E_i, M_ij | 2, 3 | ``tip.value``, ``tip.columns[j]
+= dE/d delta_j`` W_i, W^_i | 4 | ``W``, ``W_hat`` (root and tip of link i), with their rates
+h_i(eta), x_ij, x_ijk | 5, 6 | `material`: value; ``s_f = dh/d delta_f``: its columns J_xi, T_jfk |
+11, 38 | ``weight.T`` J_ri, n_i | 13, 14, 31 | ``part.rotor`` r_i, eps, kappa | 24-26 |
+``weight.r``; ``weight.eps[f] = eps_f - sum delta kappa`` G_i | omitted | ``weight.G = int mu h
+h^T`` H_if | 34 | ``weight.H[f] = int mu h s_f^T`` N_ifk | 38 | ``weight.N[f][k] = int mu s_k
+s_f^T`` sum N_jfk delta'_k | 45 | ``flow.N[f] = int mu h' s_f^T`` sum P_jfkl delta'^2 | 45 |
+``flow.P[f] = int mu h'' s_f^T`` F~_h, F_h, phi_h | 33, 35, 39 | ``F``; ``E phi``; ``phi``: inertia
+outboard, at root and tip jF_h, jphi_h | 35, 36, 41 | ``pending``: carried inward with a
+coordinate's column Q_j, P_j | 44 | ``Q``, ``P``: inertia force and first moment outboard
 """
 
 from dataclasses import dataclass, replace
@@ -100,10 +96,10 @@ class RecursiveLagrange(Formulation):
 
         Notes
         -----
-        The tip rotates by ``I + skew`` and has no axial shortening (equations 2 and 3, erratum).
-        Other points have axial shortening if the model is built with stiffening (equations 5 and
-        6). Rotary inertia is that of the twist rate alone (equation 11, erratum), and the elastic
-        energy is quadratic in the amplitudes (equation 16).
+        In the paper, the tip rotates by ``I + skew`` and has no axial shortening (equations 2 and
+        3, erratum). Points other than the tip have axial shortening if the model is built with
+        stiffening (equations 5 and 6). Rotary inertia is that of the twist rate alone (equation 11,
+        erratum), and the elastic energy is quadratic in the amplitudes (equation 16).
         """
         # points of the span keep their axial shortening in a model with stiffening
         shortens = model.stiffening or any(part.body.draws for part in model.links)
@@ -114,13 +110,16 @@ class RecursiveLagrange(Formulation):
         return replace(model, links=links, stiffening=False, tip_rotation="first-order")
 
     def mass_expression(self, q: Expr) -> Expr:
-        """Trace the generalised mass matrix J of equation 28 of Chen, Zhang & Liu, (n, n)."""
+        """Build the generalised mass matrix J of Chen, Zhang & Liu, (n, n) (equation 28)."""
         no_rates = type(q)(self.model.size, 1)
         chain = _outward(self.model, q, no_rates, None)
         return _mass_matrix(self.model, chain)
 
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
-        """Trace the generalised inertial and gravity force, (n,); -R of equation 42, no springs."""
+        """Build the generalised inertial and gravity force, (n,).
+
+        In equation 42 this force is -R without the forces of springs.
+        """
         chain = _outward(self.model, q, v, a)
         return _forces(self.model, chain, v, a, gravity)
 
@@ -137,7 +136,7 @@ class Flow(NamedTuple):
 
 @dataclass(frozen=True)
 class PlacedLink:
-    """A link, or the base, with its inertia integrals and transformations to the world."""
+    """Link, or base, with its inertia integrals and its transformations to the world."""
 
     step: LinkTransform  # joint transformation
     tip: Transform  # link transformation E with its derivatives
@@ -151,7 +150,7 @@ class PlacedLink:
 
 
 def _outward(model: Model, q: Expr, v: Expr, a: Expr | None) -> list[PlacedLink]:
-    """Return all links with their transformations, rates and accelerations (from eq. 4)."""
+    """Return all links with their transformations, rates and accelerations (after eq. 4)."""
     symbols = (q, v) if a is None else (q, v, a)
     return once(model, "placed", symbols, lambda: _place_links(model, q, v, a))
 
@@ -185,10 +184,10 @@ def _place_links(model: Model, q: Expr, v: Expr, a: Expr | None) -> list[PlacedL
 
 
 def _mass_matrix(model: Model, chain: list[PlacedLink]) -> Expr:
-    """Compute J (eqs. 29-41) by an inward recursion.
+    """Compute the mass matrix J, (n, n), by a recursion from tip to base (eqs. 29-41).
 
-    ``pending`` contains a matrix per outboard coordinate, from which the entries of inboard rows
-    are computed.
+    The list ``pending`` contains a matrix per outboard coordinate. From these matrices, the entries
+    of J in the rows of inboard coordinates are computed.
     """
     J = ca.SX(model.size, model.size)
     phi: Expr = ca.SX(4, 4)
@@ -230,7 +229,7 @@ def _mass_matrix(model: Model, chain: list[PlacedLink]) -> Expr:
 
 
 def _forces(model: Model, chain: list[PlacedLink], v: Expr, a: Expr | None, gravity: bool) -> Expr:
-    """Compute inertial and gravity forces by inward sums Q and P (eqs. 44-46), (n,)."""
+    """Compute inertial and gravity forces, (n,), by inward sums Q and P (eqs. 44-46)."""
     result = ca.SX(model.size, 1)
     g = ca.vertcat(ca.SX(1, 1), constant(model.gravity)) if gravity else ca.SX(4, 1)
     Q, P = ca.SX(4, 4), ca.SX(4, 1)
@@ -262,7 +261,7 @@ def _forces(model: Model, chain: list[PlacedLink], v: Expr, a: Expr | None, grav
 def _inertia_integrals(
     model: Model, step: LinkTransform, d: Expr, rates: Expr, accelerations: Expr | None
 ) -> tuple[Moments, Flow]:
-    """Return a link's inertia integrals over its points, its root body and its hub."""
+    """Return the inertia integrals of a link: of its points, its root body and its hub."""
     part, m, matrix_type = step.part, d.shape[0], type(d)
     weight = body_moments(step.body, d, m)
     zeros = [matrix_type(4, 4)] * m
@@ -284,7 +283,7 @@ def _inertia_integrals(
 
 
 def _span_flow(flow: Flow, points: MaterialPoints, rates: Expr, accelerations: Expr | None) -> Flow:
-    """Return ``flow`` with the inertia integrals of a span added, by point rates h' and h''."""
+    """Return ``flow`` plus the inertia integrals of a span with point velocities h' and h''."""
     motion, matrix_type = points.moving, type(rates)
     h, s, h_d, h_dd = motion.value, motion.columns, motion.speed(rates), motion.bias
     if accelerations is not None:
@@ -310,7 +309,7 @@ def _span_flow(flow: Flow, points: MaterialPoints, rates: Expr, accelerations: E
 
 
 def _with_sections(flow: Flow, sections: Terms, rates: Expr, accelerations: Expr | None) -> Flow:
-    """Return ``flow`` with the rotary inertia of sections that rotate relative to the link."""
+    """Return ``flow`` plus the rotary inertia of sections that rotate relative to the link."""
     flow = flow._replace(H=flow.H + turning(sections.angular @ rates))
     if accelerations is None:
         return flow
@@ -321,12 +320,12 @@ def _with_sections(flow: Flow, sections: Terms, rates: Expr, accelerations: Expr
 
 
 def _lower_block(block: Expr) -> Expr:
-    """Return a block (3, 3) as the lower right part of a 4x4 matrix of zeros."""
+    """Return a 4x4 matrix with ``block`` (3, 3) at the lower right and zeros elsewhere."""
     return ca.diagcat(type(block)(1, 1), block)
 
 
 def _with_hub(flow: Flow, body: Array, hub: Transform, accelerations: Expr | None) -> Flow:
-    """Return ``flow`` with the inertia of a hub added that rotates with the shapes' root slopes."""
+    """Return ``flow`` plus the inertia of a hub that rotates with the root slopes of the shapes."""
     B, B_d, B_dd = hub.value, hub.rate, hub.bias
     for k, column in enumerate(hub.columns):
         B_dd = B_dd + column * accelerations[k] if accelerations is not None else B_dd
@@ -343,9 +342,10 @@ def _with_hub(flow: Flow, body: Array, hub: Transform, accelerations: Expr | Non
 def _add_rotor(
     J: Expr, part: LinkModel | None, phi: Expr, pending: Columns, W_hat: Expr | None
 ) -> tuple[Expr, Columns]:
-    """Add a rotor's spin inertia to J (eqs. 13, 14, 31); return the columns phi with the rotor.
+    """Add a rotor's spin inertia to the mass matrix J (eqs. 13, 14, 31).
 
-    phi and the pending columns of the carrier change only if the model file has ``rotor: full``.
+    The inertia phi and the pending columns of the rotor's carrier are returned with the rotor; they
+    change only if the model file has ``rotor: full``.
     """
     rotor = None if part is None else part.rotor
     if rotor is None:
@@ -368,7 +368,10 @@ def _rotor_force(
     v: Expr,
     a: Expr | None,
 ) -> Expr:
-    """Add a rotor's force to its coordinate's row; return its contribution to Q, (4, 4)."""
+    """Add a rotor's inertia force to the entry of ``result`` for the rotor's coordinate.
+
+    The returned matrix (4, 4) is the rotor's part of the inertia force Q on its carrier (eq. 44).
+    """
     rotor = None if part is None else part.rotor
     if rotor is None:
         return ca.SX(4, 4)

@@ -1,9 +1,9 @@
 """Diagnosis of singular or indefinite mass matrices.
 
 The exact mass matrix is positive definite at every posture, but approximations of it may not be.
-One point per element makes it singular (element-jacobian). First-order tip rotations (lagrange and
-recursive-lagrange) and a neglected second-order term (gibbs-appell) make it indefinite at
-deflections of a few per cent of the length.
+With one point per element, the mass matrix is singular (element-jacobian). With first-order tip
+rotations (lagrange and recursive-lagrange) or without a second-order term (gibbs-appell), the mass
+matrix is indefinite at deflections of a few per cent of the length.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from flexarm.spatial import Array
 
 
 def why_singular(name: str, model: Model, mass: Array, *, paper: bool) -> str:
-    """Return the reason why a mass matrix (n, n) is singular or indefinite, else an empty text."""
+    """Return the reason why a mass matrix (n, n) is singular or indefinite; "" if it is regular."""
     names, prescribed = model.names, model.prescribed
     free = [i for i in range(len(names)) if i not in prescribed]
     smallest, pattern = least_inertia(mass[np.ix_(free, free)])

@@ -1,6 +1,7 @@
 """Joint and link transformations of an arm as 4x4 matrices over ``h = (1, x, y, z)``.
 
-Chen, Zhang & Liu 2012, eqs 1-4; Theodore & Ghosal 1995, eqs 1-4.
+The transformations are those of Chen, Zhang & Liu 2012, eqs 1-4, and Theodore & Ghosal 1995, eqs
+1-4.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +25,7 @@ Motion = tuple[Expr, Expr, Expr]  # a transformation with its first and second d
 class LinkTransform:
     """Transformation from a tip to the next link's root: ``A = dH HH(q) Hb``.
 
-    After Chen, Zhang & Liu 2012, eq 1.
+    The three factors are those of Chen, Zhang & Liu 2012, eq 1.
     """
 
     A: Expr  # the transformation, (4, 4)
@@ -36,13 +37,13 @@ class LinkTransform:
 
     @property
     def modes(self) -> range:
-        """Indices of the amplitudes in q."""
+        """Indices in q of the amplitudes of the link that follows."""
         return range(0) if self.part is None else range(self.part.modes.start, self.part.modes.stop)
 
 
 @dataclass(frozen=True)
 class Transform:
-    """A 4x4 transformation that depends on amplitudes: value, derivatives, rate and bias.
+    """4x4 transformation that depends on amplitudes: value, derivatives, rate and bias.
 
     The bias is the second time derivative at zero acceleration of the amplitudes.
     """
@@ -54,7 +55,7 @@ class Transform:
 
 
 def steps(model: Model, q: Expr) -> list[LinkTransform]:
-    """Return the joint transformations from the base on; a moving base counts as six joints."""
+    """Return the joint transformations from base to tip; a moving base counts as six joints."""
     result: list[LinkTransform] = []
     base: Expr | None = homogeneous(model.base_reference, constant(model.base_pose.position))
     if model.base_moves:
@@ -87,9 +88,10 @@ def steps(model: Model, q: Expr) -> list[LinkTransform]:
 
 
 def tip_transform(model: Model, part: LinkModel | None, d: Expr, rates: Expr) -> Transform:
-    """Return the transformation E from a link's root to its tip, with derivatives by amplitudes d.
+    """Return the transformation E from a link's root to its tip at amplitudes d.
 
-    The link must have constant length.
+    Derivatives of E by the amplitudes, and its rate and bias, are included. The link must have
+    constant length.
     """
 
     def at(amplitudes: Expr) -> Expr:
@@ -104,7 +106,7 @@ def tip_transform(model: Model, part: LinkModel | None, d: Expr, rates: Expr) ->
 
 
 def hub_transform(part: LinkModel, d: Expr, rates: Expr) -> Transform | None:
-    """Return the rotation of an outboard hub by the shapes' root slopes; None if these are zero."""
+    """Return the rotation of an outboard hub by the shapes' root slopes; None if they are zero."""
     if not np.any(part.body.root_turn):
         return None
     root_pose = part.pose_JL
@@ -119,7 +121,10 @@ def hub_transform(part: LinkModel, d: Expr, rates: Expr) -> Transform | None:
 
 
 def differentiated(make: Callable[[Expr], Expr], d: Expr, rates: Expr) -> Transform:
-    """Return a transformation at amplitudes d with its derivatives, rate and bias."""
+    """Return a transformation at amplitudes d with its derivatives, rate and bias.
+
+    ``make`` is the function that returns the transformation, (4, 4), at given amplitudes.
+    """
     m = d.shape[0]
     if m == 0:
         zeros = type(d)(4, 4)
@@ -137,7 +142,10 @@ def differentiated(make: Callable[[Expr], Expr], d: Expr, rates: Expr) -> Transf
 
 
 def torque_refusal(model: Model) -> str | None:
-    """Return the reason to refuse torques on sections of an arm with first-order tips, or None."""
+    """Return why torques on sections are refused with first-order tips, or None.
+
+    The result is None if the arm has no such torques.
+    """
     loads = {key: points for key, points in vars(model.points).items() if points}
     if not loads:
         return None
@@ -166,7 +174,7 @@ def _step(
 
 
 def _motions(factors: Factors, symbols: Expr, q: Expr) -> Iterator[Motion]:
-    """Yield the transformations of one coordinate each, with first and second derivative by it.
+    """Yield, for each coordinate, its transformation with first and second derivative by it.
 
     ``symbols`` are the coordinates in ``factors``; the results have ``q`` in their place.
     """
@@ -180,7 +188,7 @@ def _motions(factors: Factors, symbols: Expr, q: Expr) -> Iterator[Motion]:
 
 
 def _substituted(results: Sequence[Expr], symbols: list[Expr], values: list[Expr]) -> list[Expr]:
-    """Return expressions with values in place of given symbols; other symbols remain."""
+    """Return expressions with values in place of the given symbols; other symbols remain."""
     hashes = {sym.element_hash() for expression in symbols for sym in ca.symvar(expression)}
     all_symbols = ca.symvar(ca.vertcat(*[ca.vec(ca.densify(expression)) for expression in results]))
     remaining = ca.vertcat(*[sym for sym in all_symbols if sym.element_hash() not in hashes])

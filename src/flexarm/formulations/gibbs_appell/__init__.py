@@ -1,1 +1,1 @@
-"""Gibbs-Appell recursions (Korayem & Shafei 2009)."""
+"""Equations of motion by Gibbs-Appell recursions (Korayem & Shafei 2009)."""

@@ -1,14 +1,14 @@
 """Chain of links for the steps of Korayem & Shafei 2009, built from any arm.
 
-Part of `gibbs_appell`, which has the table of symbols.  The paper's arm has revolute joints at the
-tips of slender links.  Other features of an arm are represented by links and variables of the
-same kind:
+The docstring of `gibbs_appell.formulation` lists the symbols. The paper's arm has revolute joints
+at the tips of slender links. Other features of an arm are represented by additional links and
+deflection variables:
 
-- the base is link 0; a massless link with six "deflections" carries a base that moves;
-- coordinates of a joint that is no hinge are deflection variables of the previous link; a
+- the base is link 0; a massless link with six "deflections" carries a base that moves; -
+coordinates of a joint that is no hinge are deflection variables of the previous link; a
   prismatic joint has ``r = axis, theta = 0``;
-- a rotor's angle is a deflection variable of the link that carries it, without displacement;
-- the origin O of a link is on the axis of its revolute joint, so the link's integrals are taken
+- a rotor's angle is a deflection variable of the link that carries it, without displacement; - the
+origin O of a link is on the axis of its revolute joint, so the link's integrals are taken
   about O.
 
 The inertia integrals are those of equations 14 to 42, with the tildes that are missing in the
@@ -47,7 +47,7 @@ from flexarm.spatial import NO_INERTIA, Array, Expr, Inertia, Scalar, axial_vect
 
 @dataclass(frozen=True)
 class Constants:
-    """Constant inertia integrals of a link's shapes (eqs. 34-42), with m amplitudes."""
+    """Constant inertia integrals of a link's m shapes, in the paper's symbols (eqs. 34-42)."""
 
     M: Expr  # mass
     Mr: Expr  # first moment of the undeformed link ``M r_r``, (3,) (eq. 36)
@@ -63,7 +63,7 @@ class Constants:
 
 @dataclass(frozen=True)
 class AccelerationEnergy:
-    """Coefficients of a link's acceleration energy (eq. 13) at its deflection and rates.
+    """Coefficients of a link's acceleration energy (eq. 13) at given deflection and rates.
 
     The link has m deflection variables.
     """
@@ -85,7 +85,7 @@ class AccelerationEnergy:
     w: Expr
 
     def __add__(self, other: "AccelerationEnergy") -> "AccelerationEnergy":
-        """Return the sum of the coefficients of two parts of one link."""
+        """Return the coefficients of two bodies of one link together."""
         own_terms, other_terms = (
             [getattr(body, f.name) for f in fields(AccelerationEnergy)] for body in (self, other)
         )
@@ -97,7 +97,7 @@ class AccelerationEnergy:
 
 
 def tilde(a: Expr) -> Expr:
-    """Return the matrix a~ with a~ b = a x b, (3, 3); its diagonal is structurally zero."""
+    """Return the cross-product matrix a~ of a vector a, (3, 3): ``a~ b = a x b``."""
     return ca.sparsify(ca.skew(a))
 
 
@@ -125,7 +125,9 @@ def link_constants(i: Integrals) -> Constants:
 
 
 def beam(k: Constants, delta: Expr, rate: Expr, *, delta_squared: bool) -> AccelerationEnergy:
-    """Return the acceleration energy of a link with points linear in amplitudes (eqs. 23-33).
+    """Return the acceleration energy of a link whose points move linearly with its amplitudes.
+
+    Equations are 23 to 33 of the paper.
 
     Parameters
     ----------
@@ -176,7 +178,7 @@ def nothing(m: int) -> AccelerationEnergy:
 
 
 def shifted(body: AccelerationEnergy, offset: Expr) -> AccelerationEnergy:
-    """Return an acceleration energy about a new origin; ``offset`` leads from new to old."""
+    """Return an acceleration energy about a new origin; ``offset`` leads from new to old origin."""
     cross_transpose = tilde(offset).T
     return replace(
         body,
@@ -193,18 +195,18 @@ def shifted(body: AccelerationEnergy, offset: Expr) -> AccelerationEnergy:
 
 
 def rigid(fixed: Inertia, m: int) -> AccelerationEnergy:
-    """Return the inertia terms of a rigid body fixed in the link's frame (eqs. 25 and 42)."""
+    """Return the acceleration energy of a rigid body fixed in a link's frame (eqs. 25 and 42)."""
     omega = ca.SX.sym("omega", 3)
     return of_terms(rigid_terms(fixed, omega, m), ca.SX(m, 1), omega)
 
 
 def of_terms(terms: Terms, rate: Expr, omega: Expr) -> AccelerationEnergy:
-    """Convert a link's inertia terms to the paper's symbols.
+    """Convert a link's inertia terms to the symbols of Korayem & Shafei.
 
-    Torque and generalised forces are quadratic in the angular velocity omega, (3,). Their values at
-    zero omega are ``t`` and ``w``, their first derivatives ``B8`` and ``c``. ``beta`` is the second
-    derivative of the generalised forces as an upper triangular matrix, since only its quadratic
-    form enters the equations.
+    Torque and generalised forces are quadratic in the angular velocity omega, (3,). At zero omega,
+    their values are ``t`` and ``w``, and their first derivatives ``B8`` and ``c``. The second
+    derivative of the generalised forces is ``beta``, as an upper triangular matrix, since only the
+    quadratic form of this matrix enters the equations.
     """
     effort_slope, torque_slope = ca.jacobian(terms.effort, omega), ca.jacobian(terms.torque, omega)
     curvatures = []
@@ -223,7 +225,7 @@ def of_terms(terms: Terms, rate: Expr, omega: Expr) -> AccelerationEnergy:
 
 @dataclass(frozen=True)
 class Hinge:
-    """A revolute joint: its axis ``z_i`` in link axes, (3,), and its coordinate's index in q."""
+    """Revolute joint: its axis ``z_i`` in link axes, (3,), and its coordinate's index in q."""
 
     z: Expr
     coordinate: int
@@ -275,7 +277,7 @@ def exact_chain(model: Model, q: Expr, v: Expr) -> list[ChainLink]:
 
 
 def paper_chain(model: Model, q: Expr, v: Expr, *, delta_squared: bool) -> list[ChainLink]:
-    """Return the chain links of an arm by the kinematics of Korayem & Shafei 2009."""
+    """Return the chain links of an arm with the kinematics of Korayem & Shafei 2009."""
     links = [_carry(None, still_motion(), nothing(0), _next_link(model.links, -1), q, v)]
     for i, part in enumerate(model.links):
         delta, rate = own_values(part, q), own_values(part, v)
@@ -288,7 +290,7 @@ def paper_chain(model: Model, q: Expr, v: Expr, *, delta_squared: bool) -> list[
 
 
 def exponential(theta: Expr) -> Expr:
-    """Return the rotation ``exp(theta~)`` by a series, which is smooth at zero angle."""
+    """Return the rotation ``exp(theta~)`` (3, 3) by a series that is smooth at zero angle."""
     square = ca.dot(theta, theta)
     sine, versine = ca.SX(0), ca.SX(0)  # sin(t)/t and (1 - cos t)/t^2 of t^2
     for k in range(EXPONENTIAL_TERMS, -1, -1):
@@ -303,7 +305,7 @@ def _undeformed(part: LinkModel) -> StraightBody:
 
 
 def _paper_tip(model: Model, part: LinkModel, delta: Expr, rate: Expr) -> SectionMotion:
-    """Return a tip's motion as in the paper: linear in the amplitudes, angular velocity theta'."""
+    """Return a tip's motion as in the paper: pose linear in amplitudes, angular velocity theta'."""
     zeros = ca.SX(3, 1)
     body = _undeformed(part)
     tip_position, r_f, theta_f = (
@@ -324,9 +326,10 @@ def _carry(
     q: Expr,
     v: Expr,
 ) -> ChainLink:
-    """Build the chain's link from an arm's link, its tip, and the next joint and rotor.
+    """Build a link of the chain from an arm's link, its tip, and the next joint and rotor.
 
-    Coordinates of that joint, unless it is a hinge, and of the rotor become deflection variables.
+    Coordinates of the next joint, unless it is revolute, and of the rotor become deflection
+    variables of the link.
     """
     E, spin = tip.local.rotation, tip.spin
     A, hinge, lever = _joint(part, q)
@@ -360,9 +363,10 @@ def _carry(
 
 
 def _joint(part: LinkModel | None, q: Expr) -> tuple[Expr, Hinge | None, Expr | None]:
-    """Return a joint's rotation A, its hinge, and the vector from hinge to link root, in link axes.
+    """Return a joint's rotation A, its hinge, and the vector from hinge to link root.
 
-    The hinge is None for other joints, the vector None where it is zero.
+    The vector is in link axes, or None if it is zero. The hinge is None for a joint that is not
+    revolute.
     """
     if part is None:
         return ca.SX.eye(3), None, None
@@ -431,7 +435,10 @@ def _mover(model: Model, q: Expr, v: Expr) -> ChainLink:
 
 
 def _deflecting(outer: LinkModel | None) -> tuple[int, ...]:
-    """Return the next joint's coordinates that are deflection variables of the previous link."""
+    """Return the next joint's coordinates that become deflection variables of the link before it.
+
+    A revolute joint has none.
+    """
     return () if outer is None or outer.motion.hinge else outer.carried_by
 
 

@@ -1,28 +1,23 @@
-"""Gibbs-Appell equations (Korayem & Shafei 2009).
+"""Gibbs-Appell equations of motion (Korayem & Shafei 2009).
 
-The acceleration energy is differentiated with respect to the accelerations. The coefficients of the
+The equations are derivatives of the acceleration energy by the accelerations. Coefficients of the
 accelerations are recursive sums of 3 x 3 matrices over the links. The module ``steps`` contains
-steps 1 to 10 of the paper, ``chain`` its integrals and the extensions beyond the paper.
+steps 1 to 10 of the paper, ``chain`` the paper's integrals and the extensions beyond the paper.
 
-paper symbol              | eq.        | code name
+paper symbol | eq. | code name
 --------------------------|------------|---------------------------------------------------
-delta_if, r_if, theta_if  | 2, 8       | ``link.variables``, ``link.r_f``, ``link.theta_f``
-i-1R_i = E A              | 4, 5, 6    | ``R[i]`` in steps 1-6, ``R[j][k]`` (jR_k) from 7 on
-B1-B9                     | 14-31      | ``body.B2``, ...; B1 = eps delta'', B6 = alpha delta''
-alpha_ij, beta_ij         | 32, 33     | ``body.alpha``, ``body.beta``
-eps, sc, c of a link      | 34-42      | `Constants`, ``body.eps``, ``body.sc``, ``body.c``
-r_{O(i+1)/Oi}, its rate   | 60, 61     | ``link.r``, ``link.r_d``
-omega_i, omega'_i, r''_Oi | 63, 65, 59 | ``omega``, ``omega_d``, ``r_dd``
-z_i, theta'_i             | 63, 64     | ``link.hinge.z``, ``link.theta_d``
-jr_{Oi/Oj}                | 73         | ``r[j][i]``
-sigma, psi, U, gamma      | 76-79      | `Sums.sigma`, ..., ``[j][k]``
-xi_k+; lambda, V          | 80; 93, 88 | `Sums.xi_k`; `Sums.lamda`, `Sums.V`
-X_k+, j+X_k+              | 80-92      | ``X_k``, ``X_jk`` of `Sums`
-I, Re                     | 94         | mass matrix, less the inertial force
-S_i, T_i, Q_jf            | 96-97, 102 | ``S``, ``T``, ``Q``
-chi_j, phi_j              | 99, 100    | ``chi``, ``phi``
+delta_if, r_if, theta_if | 2, 8 | ``link.variables``, ``link.r_f``, ``link.theta_f`` i-1R_i = E A |
+4, 5, 6 | ``R[i]`` in steps 1-6, ``R[j][k]`` (jR_k) from 7 on B1-B9 | 14-31 | ``body.B2``, ...; B1 =
+eps delta'', B6 = alpha delta'' alpha_ij, beta_ij | 32, 33 | ``body.alpha``, ``body.beta`` eps, sc,
+c of a link | 34-42 | `Constants`, ``body.eps``, ``body.sc``, ``body.c`` r_{O(i+1)/Oi}, its rate |
+60, 61 | ``link.r``, ``link.r_d`` omega_i, omega'_i, r''_Oi | 63, 65, 59 | ``omega``, ``omega_d``,
+``r_dd`` z_i, theta'_i | 63, 64 | ``link.hinge.z``, ``link.theta_d`` jr_{Oi/Oj} | 73 | ``r[j][i]``
+sigma, psi, U, gamma | 76-79 | `Sums.sigma`, ..., ``[j][k]`` xi_k+; lambda, V | 80; 93, 88 |
+`Sums.xi_k`; `Sums.lamda`, `Sums.V` X_k+, j+X_k+ | 80-92 | ``X_k``, ``X_jk`` of `Sums` I, Re | 94 |
+mass matrix, less the inertial force S_i, T_i, Q_jf | 96-97, 102 | ``S``, ``T``, ``Q`` chi_j, phi_j
+| 99, 100 | ``chi``, ``phi``
 
-Links count from 0, the base; a base that moves has one more before it.
+The base is link 0; a massless link before it represents the motion of a base that moves.
 """
 
 from dataclasses import dataclass
@@ -67,8 +62,8 @@ class GibbsAppell(Formulation):
     model, paper
         As for every formulation.
     delta_squared
-        Whether to keep the term of B9 of second order in the amplitudes. It can be omitted only
-        with ``paper``; Korayem & Shafei propose this after their equation 42.
+        Whether to keep the term of B9 of second order in the amplitudes. Only with ``paper`` it may
+        be omitted, as Korayem & Shafei propose after their equation 42.
     """
 
     name: ClassVar[str] = "gibbs-appell"
@@ -105,14 +100,14 @@ class GibbsAppell(Formulation):
         return super().own_refusal(model, paper=False)
 
     def mass_expression(self, q: Expr) -> Expr:
-        """Trace the inertia matrix I(Theta) of eq. 94 by steps 1 and 7-10, (n, n)."""
+        """Build the inertia matrix I(Theta) of eq. 94, (n, n), by steps 1 and 7-10."""
         links = self._links(q, ca.SX(self.model.size, 1))
         R = compound_rotations(rotations(links))
         r = positions(links, R)
         return inertia_matrix(links, R, r, sums(links, R, r), self.model.size)
 
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
-        """Trace the inertial and gravity force by steps 1-6 (eqs. 43, 44), (n,)."""
+        """Build the inertial and gravity force, (n,), by steps 1-6 (eqs. 43, 44)."""
         links = self._links(q, v)
         R = rotations(links)
         S, T, Q = self._forces(links, R, v, a, gravity=gravity)
@@ -120,7 +115,10 @@ class GibbsAppell(Formulation):
         return generalised_forces(links, R, phi, chi, Q, self.model.size)
 
     def inertial_wrenches(self, q: Expr, v: Expr, a: Expr) -> list[tuple[Expr, Expr, Expr]]:
-        """Trace inertial and gravity wrenches outboard of each joint, in world axes."""
+        """Build the inertial and gravity wrenches of all bodies outboard of each joint.
+
+        Each wrench is in world axes.
+        """
         links, link_frames = self._links(q, v), frames(self.model, q)
         R, first = rotations(links), len(links) - len(link_frames)
         S, T, _ = self._forces(links, R, v, a, gravity=True)

@@ -1,7 +1,7 @@
 """Steps 1-10 of Korayem & Shafei 2009: Gibbs-Appell equations by recursions of 3 x 3 matrices.
 
-Part of `gibbs_appell`, which has the table of symbols.  Every vector and matrix is in the axes of
-some link.
+The docstring of `gibbs_appell.formulation` lists the symbols. Every vector and matrix is in the
+axes of some link.
 """
 
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ Table = list[list[Expr]]  # (3, 3) matrices jX_k at [j][k]
 
 
 def rotations(links: list[ChainLink]) -> list[Expr]:
-    """Return the rotations i-1R_i between neighbouring links (step 1), (3, 3) each.
+    """Return the rotations i-1R_i between neighbouring links, (3, 3) each (step 1).
 
-    The inverse of a rotation is its transpose, contrary to the printed equation.
+    The inverse of a rotation is its transpose, contrary to the equation printed in the paper.
     """
     return [ca.SX.eye(3)] + [previous.E @ link.A for previous, link in pairwise(links)]  # (eq. 4)
 
@@ -26,14 +26,13 @@ def rotations(links: list[ChainLink]) -> list[Expr]:
 def motions(
     links: list[ChainLink], R: list[Expr], v: Expr, a: Expr | None, lift: Expr
 ) -> tuple[list[Expr], list[Expr], list[Expr]]:
-    """Return angular velocity, angular acceleration and acceleration of the origin (step 2).
+    """Return angular velocities, angular accelerations and accelerations of the link origins.
 
-    Each is a list with a vector (3,) per link.
+    Each result is a list with a vector (3,) per link (step 2).
 
     Korayem & Shafei call angular velocity, angular acceleration and acceleration of the origin of
-    link i omega_i, omega'_i and r''_Oi. Without accelerations a, the last two
-    are the parts due to velocities, omega'_v,i and r''_Ov,i. ``lift`` is the acceleration of the
-    base.
+    link i omega_i, omega'_i and r''_Oi. Without accelerations a, the accelerations are the parts
+    due to velocities, omega'_v,i and r''_Ov,i. ``lift`` is the acceleration of the base.
     """
     omega: list[Expr] = [ca.SX(3, 1)]
     omega_d: list[Expr] = [ca.SX(3, 1)]
@@ -66,7 +65,8 @@ def link_forces(
 ) -> tuple[list[Expr], list[Expr]]:
     """Return the force S_i and torque T_i of each link, (3,) each (step 3).
 
-    With accelerations a they are the brackets of equations 43 and 44, corrected (erratum).
+    With accelerations a, forces and torques are the brackets of equations 43 and 44, corrected
+    (erratum).
     """
     S, T = [], []
     for link, w, w_d, r in zip(links, omega, omega_d, r_dd, strict=True):
@@ -96,9 +96,10 @@ def gathered_forces(
 def deflection_forces(
     links: list[ChainLink], omega: list[Expr], omega_d: list[Expr], r_dd: list[Expr], a: Expr | None
 ) -> list[Expr]:
-    """Return the forces Q_jf on each link's deflection variables (step 5).
+    """Return the forces Q_jf on the deflection variables of each link, (m,) (step 5).
 
-    With accelerations a they include the last terms of equation 44, with the opposite sign.
+    With accelerations a, these forces include the last terms of equation 44, with the opposite
+    sign.
     """
     result: list[Expr] = []
     for link, w, w_d, r in zip(links, omega, omega_d, r_dd, strict=True):
@@ -126,7 +127,7 @@ def generalised_forces(
 ) -> Expr:
     """Return the inertial and gravity forces on all coordinates, (n,) (step 6).
 
-    In the paper's symbols they are -Re_j and -Re_jf without torques and springs.
+    In the paper's symbols these forces are -Re_j and -Re_jf without joint torques and springs.
     """
     result = ca.SX(size, 1)
     for j, link in enumerate(links):
@@ -155,7 +156,7 @@ def compound_rotations(R: list[Expr]) -> Table:
 def positions(links: list[ChainLink], R: Table) -> Table:
     """Return the vectors between the origins of all pairs of links (step 8), (3,) each.
 
-    jr_{Oi/Oj}, the vector from origin j to origin i in the axes of link j, is at [j][i].
+    The vector jr_{Oi/Oj}, from origin j to origin i in the axes of link j, is at [j][i].
     """
     n = len(links)
     step: Table = [[ca.SX(3, 1) for _ in range(n)] for _ in range(n)]  # jr_{O(i+1)/Oi} at [j][i]
@@ -172,9 +173,10 @@ def positions(links: list[ChainLink], R: Table) -> Table:
 
 @dataclass(frozen=True)
 class Sums:
-    """Sums of inertia terms over the links outboard of a pair (eqs. 76-93), (3, 3) each.
+    """Sums of inertia terms over the links outboard of links j and k (eqs. 76-93), (3, 3) each.
 
-    jX_k is at ``X[j][k]``; the sums jX_k+ and j+X_k+ are in ``X_k`` and ``X_jk``.
+    For each of the paper's symbols X, the sum jX_k is at ``X[j][k]``; the sums jX_k+ and j+X_k+ are
+    in ``X_k`` and ``X_jk``.
     """
 
     sigma: Table
@@ -196,7 +198,7 @@ class Sums:
 
 
 def sums(links: list[ChainLink], R: Table, r: Table) -> Sums:
-    """Return the sums over links that make up the inertia matrix (step 9)."""
+    """Return the sums over links from which the inertia matrix is assembled (step 9)."""
     n = len(links)
     last = n - 1
     sigma = _summed([link.body.B9 for link in links], R, 1)  # (eq. 76)
@@ -239,7 +241,7 @@ def sums(links: list[ChainLink], R: Table, r: Table) -> Sums:
 
 
 def inertia_matrix(links: list[ChainLink], R: Table, r: Table, s: Sums, size: int) -> Expr:
-    """Assemble the inertia matrix I, (n, n), from the sums of step 9 (step 10)."""
+    """Assemble the inertia matrix I, (n, n), from the sums over links (step 10)."""
     entries: dict[tuple[int, int], Expr] = {}
     _joint_equations(entries, links, R, r, s)
     _deflection_equations(entries, links, R, r, s)
@@ -277,7 +279,7 @@ def _joint_equations(
 def _deflection_equations(
     entries: dict[tuple[int, int], Expr], links: list[ChainLink], R: Table, r: Table, s: Sums
 ) -> None:
-    """Add the deflection variables' coefficients in the deflection equations (eq. 85).
+    """Add the coefficients of deflection variables in the deflection equations (eq. 85).
 
     As a correction of the paper, the sums with index j+ are used.
     """
@@ -315,7 +317,7 @@ def picked(a: Expr, link: ChainLink) -> Expr:
 def _summed(B: list[Expr], R: Table, sign: int) -> Table:
     """Return the sums ``sum jR_i B_i iR_k`` over links i >= max(j, k), at index [j][k].
 
-    Entries below the diagonal are transposes times a sign.
+    An entry below the diagonal is the transpose of the entry above it, times ``sign``.
     """
     n = len(B)
     X = _zeros(n)
@@ -328,20 +330,20 @@ def _summed(B: list[Expr], R: Table, sign: int) -> Table:
 
 
 def _next_columns(X: Table, R: Table) -> Table:
-    """Return jX_k+: like jX_k, but summed over links from k+1 on, in axes of link k, at [j][k]."""
+    """Return the sums jX_k+ at [j][k], over links from k+1 on, in axes of link k on the right."""
     n = len(X)
     return [[X[j][k + 1] @ R[k + 1][k] for k in range(n - 1)] for j in range(n)]
 
 
 def _next_rows(X: Table, R: Table) -> Table:
-    """Return j+X_k: like jX_k, but summed over links from j+1 on, in axes of link j, at [j][k]."""
+    """Return the sums j+X_k at [j][k], over links from j+1 on, in axes of link j on the left."""
     return [[R[j][j + 1] @ x for x in X[j + 1]] for j in range(len(X) - 1)]
 
 
 def _own(link: ChainLink, R: Expr, r: Expr) -> Expr:
     """Return the angular momentum of a link about a point per deflection rate, (3, m).
 
-    ``r`` is the vector from that point to the link's origin O.
+    ``r`` is the vector from the point to the link's origin O.
     """
     return R @ link.body.alpha + tilde(r) @ (R @ link.body.eps)
 
@@ -355,7 +357,7 @@ def _add_entry(
 ) -> None:
     """Add a coefficient to a matrix entry, and to its transposed entry unless ``single``.
 
-    Two variables, of a joint and of its rotor, may represent the same coordinate.
+    A coordinate may have two variables, of a joint and of its rotor, so that entries are added.
     """
     if not value.nnz():
         return
