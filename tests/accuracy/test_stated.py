@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import cache
 from itertools import count
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import flexarm
 from flexarm.accuracy.integration import IntegrationError
 from flexarm.accuracy.stated import RicherRuns, RunErrors
 from flexarm.arm import Arm
+from flexarm.engine.functions import keep_note
 from flexarm.io.model_file import loads
 from flexarm.runs.run import Run
 from flexarm.studies.bases import differences
@@ -320,7 +322,7 @@ def test_directions_without_shapes_count_as_the_models_error() -> None:
     softer = flexarm.change_arm(arm, {"links.1.shapes.stretch": 3})
     true = max(differences(run, flexarm.simulate(softer, t_end=0.3, dt=1e-3)).values())
     assert 0.01 < true <= computed(run) < 2 * true
-    found = flexarm.simulate(arm, t_end=0.3, dt=1e-3).errors
+    found = flexarm.simulate(arm, t_end=0.3, dt=1e-3, errors="estimated").errors
     assert found.compared is None
     assert found.parts["stiffness"] is not None
     assert 0.3 * true < found.parts["stiffness"] < 3 * true
@@ -340,6 +342,25 @@ def test_what_the_tip_is_off_is_told_and_whether_the_steps_converge() -> None:
     assert "not converged, it may be larger" in shapes
     rough = replace(found, compared=None, estimated=True).lines(against=False)[1]
     assert rough.startswith("error of the shapes: about 2 % of the deflections;")
+
+
+def test_errors_are_computed_by_default_where_they_were_computed_before_and_are_cheap(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLEXARM_CACHE", str(tmp_path))
+    arm = flexarm.change_arm(flexarm.example_arm("korayem-two-link"), {"payload.mass": 0.0625})
+    heavier = flexarm.change_arm(arm, {"payload.mass": 0.0875})
+    assert flexarm.simulate(arm, t_end=0.3).errors.estimated
+    stated = flexarm.simulate(arm, t_end=0.3, errors="computed").errors
+    assert flexarm.simulate(arm, t_end=0.3).errors == stated
+    run = flexarm.simulate(heavier, t_end=0.3)
+    assert run.repetition is not None
+    assert not run.errors.estimated  # another number, the same code
+    costly = replace(run.repetition, recipe="of an arm whose richer runs take six times the run")
+    keep_note(costly.recipe, "6")
+    assert replace(costly, seconds=0.4).is_cheap  # within 3 s
+    assert not replace(costly, seconds=0.6).is_cheap
+    assert flexarm.simulate(arm, t_end=0.3, errors="estimated").errors.estimated
 
 
 def test_errors_that_are_off_are_unknown_and_cost_nothing() -> None:

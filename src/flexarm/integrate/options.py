@@ -123,6 +123,7 @@ def _beginning(name: str, value: object) -> None:
         raise refused(name, value, expected, SimulationError)
 
 
+ERRORS = ("auto", "computed", "estimated", "off")
 FLAG = partial(require_flag, error=SimulationError)
 FUNCTION = partial(require_function, error=SimulationError)
 
@@ -257,24 +258,22 @@ class RunOptions:
         bool,
         Option(
             "choose steps so small that the energy balance closes to 1e-8, whatever the tolerance",
-            "If the balance does not close with the method that was requested, the run's "
-            "``reason`` says so.",
+            "If it does not close, the run's ``reason`` says so.",
             check=FLAG,
             flag="--energy-audit",
         ),
     ] = False
     errors: Annotated[
-        Literal["computed", "estimated", "off"],
+        Literal["auto", "computed", "estimated", "off"],
         Option(
-            "errors of the shapes: computed by runs with more shapes, estimated, or off",
-            "``computed`` also computes the integration error of long runs.",
-            words=("computed", "estimated", "off"),
-            check=partial(
-                require_word, words=("computed", "estimated", "off"), error=SimulationError
-            ),
+            "errors of shapes and model",
+            "``computed``: by runs with more shapes, also the integration of long runs. ``auto``: "
+            "computed if an arm of equal structure had it before and it is quick.",
+            words=ERRORS,
+            check=partial(require_word, words=ERRORS, error=SimulationError),
             flag="--errors HOW",
         ),
-    ] = "estimated"
+    ] = "auto"
     allow_long: Annotated[
         bool,
         Option(

@@ -60,6 +60,7 @@ from flexarm.interrupts import finish, signals_interrupt
 from flexarm.io.model_file import validated
 from flexarm.linear.equilibrium import Equilibrium
 from flexarm.model import Model, TipRotation, build, start_state
+from flexarm.model.numbers import numbers_of
 from flexarm.runs.constants import CUBIC_ERROR, LINE_ERROR, MOST_SAMPLES, SAMPLES_PER_PERIOD
 from flexarm.runs.curves import Curves, curves_of, off_cubics, off_lines, split
 from flexarm.runs.data import Repetition, RunPhase
@@ -87,7 +88,7 @@ def simulate(
     locks: Locks | None = None,
     start: Run | Equilibrium | Literal["stated", "equilibrium"] | None = None,
     energy_audit: bool = RunOptions.energy_audit,
-    errors: Literal["computed", "estimated", "off"] = RunOptions.errors,
+    errors: Literal["auto", "computed", "estimated", "off"] = RunOptions.errors,
     allow_long: bool = RunOptions.allow_long,
     progress: Callable[[float], None] | None = None,
     live: Callable[[Callable[[], Run]], None] | None = None,
@@ -371,7 +372,12 @@ class Simulation:
         )
         has_variants = not self.acting and isinstance(self.options.start, str | None)
         variant = self._other if has_variants else None
-        return replace(run, repetition=Repetition(self._closer, variant, order, seconds))
+        numbers, equation = numbers_of(self.model), self.equation
+        recipe = (
+            f"richer than {equation.name} {equation.options()} {numbers.rest} "
+            f"{numbers.pattern.key} by {self.method.name}"
+        )
+        return replace(run, repetition=Repetition(self._closer, variant, order, seconds, recipe))
 
     def _closer(self) -> Run:
         """Repeat the simulation by the same method at a smaller tolerance (a 30th).

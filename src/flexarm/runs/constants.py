@@ -4,6 +4,10 @@
 # Largest number of samples of a run or calls of its law: with 50 coordinates they take 8 GB.
 MOST_SAMPLES = 10**7
 
+# Runs of richer arms, by which errors are computed without being asked for, take at most the larger
+# of this CPU time [s] and this multiple of the run's own: a user waits no longer unasked.
+COMPARED_SECONDS, COMPARED_RATIO = 3.0, 5.0
+
 # Samples that resolve a curve
 SAMPLES_PER_PERIOD = 20  # recommended for a vibration
 # Largest error of cubics through every second sample, at the samples between them, relative to the

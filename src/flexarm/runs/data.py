@@ -11,8 +11,10 @@ from flexarm.accuracy.momentum import MomentumBalance, compare_momenta
 from flexarm.arguments import formerly
 from flexarm.arm.summary import Summary
 from flexarm.constants import ACCUMULATED
+from flexarm.engine.functions import keep_note, noted
 from flexarm.formulations import DEFAULT
 from flexarm.model import Model
+from flexarm.runs.constants import COMPARED_RATIO, COMPARED_SECONDS
 from flexarm.runs.curves import undersampling_note
 from flexarm.spatial import Array, Inertia
 
@@ -105,6 +107,14 @@ class Repetition:
     other: "Callable[[Model], RunData] | None"
     order: int  # least order with which errors fall with the step length
     seconds: float  # CPU time of the run by counted operations [s], equal on all machines
+    recipe: str  # text that identifies equations, structure of the arm, and method
+
+    @property
+    def is_cheap(self) -> bool:
+        """Whether runs of richer arms are compiled, and expected to take little CPU time."""
+        cost = noted(self.recipe)
+        limit = max(COMPARED_SECONDS, COMPARED_RATIO * self.seconds)
+        return cost is not None and float(cost) * self.seconds <= limit
 
 
 @formerly(
@@ -155,7 +165,7 @@ class RunData:
     # Stiffness and damping matrices of a control law about the last state, (n, n) each; None
     # without a law.
     feedback: tuple[Array, Array] | None = field(default=None, repr=False, compare=False)
-    # How errors are determined: ``computed``, ``estimated`` or ``off``.
+    # How errors are determined: ``auto``, ``computed``, ``estimated`` or ``off``.
     judged: str = field(default="estimated", repr=False, compare=False)
     # Recipe to simulate the motion again; None if this is not possible.
     repetition: "Repetition | None" = field(default=None, repr=False, compare=False)
@@ -312,21 +322,28 @@ class RunData:
     def _compares(self) -> bool:
         """Whether errors are computed by runs of arms with more shapes or better theory."""
         repetition = self.repetition
-        return self.judged == "computed" and repetition is not None and bool(repetition.other)
+        if repetition is None or repetition.other is None:
+            return False
+        return self.judged == "computed" or (self.judged == "auto" and repetition.is_cheap)
 
     def _compare(self) -> "RicherRuns":
         """Compute the errors of shapes and of the links' theory by runs of more accurate arms."""
         from flexarm.accuracy.stated import compare
 
-        assert self.repetition is not None
-        simulate_other = self.repetition.other
+        repetition, richer = self.repetition, list[RunData]()
+        assert repetition is not None
+        simulate_other = repetition.other
         assert simulate_other is not None
 
         def simulate(model: Model) -> "tuple[Motion, Array]":
-            run = simulate_other(model)
-            return run.motion, run.tip
+            richer.append(simulate_other(model))
+            return richer[-1].motion, richer[-1].tip
 
-        return compare(self.model, self.motion, self.tip, self.rtol, simulate)
+        errors = compare(self.model, self.motion, self.tip, self.rtol, simulate)
+        seconds = [run.repetition.seconds for run in richer if run.repetition is not None]
+        if repetition.seconds and len(seconds) == len(richer):
+            keep_note(repetition.recipe, str(sum(seconds) / repetition.seconds))
+        return errors
 
     @cached_property
     def missed(self) -> str:
