@@ -1,4 +1,4 @@
-"""Model of an arm: the constant arrays and coordinates from which equations are traced."""
+"""Model of an arm: the coordinates and constant arrays from which its equations are built."""
 
 from flexarm.model.build import build
 from flexarm.model.elastic import link_shapes

@@ -1,23 +1,23 @@
 """Default shape functions of links, extracted from the arm's mode shapes.
 
 The arm is first discretised with many basis functions per link, so that its modes are accurate to
-0.01 %.  Modes are scaled to unit strain energy. On each link and in each direction, a mode is a
-curve whose squared norm is the curve's share of this energy.  The n shape functions of a direction
-follow from a proper orthogonal decomposition of the curves of all modes: the n dominant left
-singular vectors. A mode of angular frequency w is weighted by
+0.01 %. Modes are scaled to unit strain energy. On each link and in each direction, a mode is a
+curve whose squared norm is its share of the mode's strain energy. The n shape functions of a
+direction follow from a proper orthogonal decomposition of the curves of all modes: the n dominant
+left singular vectors. A mode of angular frequency w is weighted by
 
     1 / (1 + (w / w2)^3 / 2),
 
-with w2 the arm's second elastic frequency, so that the weight falls with frequency. In these modes
-prescribed joints are fixed, and driven and free joints move. For three or more shape functions,
+with w2 the arm's second elastic frequency, so that the weight falls with frequency. Prescribed
+joints are fixed in the modes, and driven and free joints move. For three or more shape functions,
 modes with driven joints locked are added, as if position controllers held the joints. In torsion,
-the static twist by a torque at the tip is among the shape functions, because it hardly occurs in
-the modes of a link with a light tip.
+the static twist by a torque at the tip is always among the shape functions, because it hardly
+occurs in the modes of a link with a light tip.
 
-The modes of an arm with a rail depend on the station of the link that rides on the rail.  Shape
+The modes of an arm with a rail depend on the station of the link that rides on the rail. Shape
 functions of a rail are computed from the modes at the initial station and the modes at further
-stations along the rail, with equal total weights. At the further stations a mode has the weight 1 /
-(1 + (w / w2) / 2), because a moving load excites more modes.
+stations along the rail, with equal total weights. At the further stations along a rail, a mode has
+the weight 1 / (1 + (w / w2) / 2), because a moving load excites more modes.
 """
 
 from dataclasses import dataclass, replace
@@ -56,8 +56,8 @@ from flexarm.spatial import Array
 def chosen_shapes(arm: Arm) -> ShapesOf:
     """Return a function that builds the shape functions of a link from its index and span.
 
-    The model file selects the family of shapes of each link; the family ``arm modes`` is computed
-    once for the whole arm.
+    The model file selects the family of shapes of each link; shapes of the family ``arm modes`` are
+    computed once for the whole arm.
     """
     extracted = on_arm_modes(arm)
     shapes: dict[int, Shapes] = {}
@@ -80,7 +80,7 @@ def on_arm_modes(arm: Arm) -> list[int]:
 
 
 def includes_locked_modes(arm: Arm, count: int) -> bool:
-    """Return whether modes with driven joints locked are used for ``count`` shape functions."""
+    """Return whether ``count`` shape functions also represent modes with driven joints locked."""
     axes = [axis for link in arm.links for axis in link.joint.axes.values()]
     return count >= LOCKED_MODES_FROM and any(axis.actuation == "torque" for axis in axes)
 
@@ -109,10 +109,10 @@ def _arm_shapes(arm: Arm, indices: list[int]) -> dict[int, Shapes]:
 
 
 def bare_arm(arm: Arm, indices: list[int]) -> Arm:
-    """Return the arm without those entries of given links that are not used for its modes.
+    """Return the arm without entries of given links that have no influence on the arm's modes.
 
-    Removed are damping, start values, shear flexibility, nonlinear elasticity and quadratic
-    shapes.
+    The removed entries are damping, start values, shear flexibility, nonlinear elasticity and
+    quadratic shapes.
     """
     update: dict[str, Any] = {
         "damping": 0.0, "material_damping": None, "start": {}, "start_speed": {},
@@ -128,7 +128,7 @@ def bare_arm(arm: Arm, indices: list[int]) -> Arm:
 
 
 def _unsheared(section: Section | None) -> Section | None:
-    """Return a section without shear flexibility; the shape functions get their shear later."""
+    """Return a section without shear flexibility, which is added to the shape functions later."""
     if section is None or not section.shears:
         return section
     return section.model_copy(update={"shear": False, "GAy": None, "GAz": None})
@@ -140,7 +140,7 @@ def basis_shapes(arm: Arm, index: int, span: Span) -> Shapes:
     Raises
     ------
     ShapeError
-        If more shape functions of a direction are requested than the link has modes in it.
+        If more shape functions are requested for a direction than the link has modes in it.
     """
     ends, number = loaded_ends(arm, index), _counts(arm, index)
     for motion, count in requested_directions(span, number):
@@ -169,7 +169,7 @@ def _counts(arm: Arm, index: int) -> Counts:
 
 @dataclass(frozen=True)
 class SmallMotions:
-    """Stiffness matrix and weighted modes of an arm with many basis functions per link."""
+    """Weighted modes and stiffness matrix of an arm with many basis functions per link."""
 
     model: Model
     q: Array  # posture, (n,)
@@ -179,7 +179,7 @@ class SmallMotions:
 
     @classmethod
     def of(cls, model: Model) -> "SmallMotions":
-        """Compute the modes of an arm at the initial posture of its model file."""
+        """Compute the weighted modes of an arm at the initial posture of its model file."""
         q = start_state(model)[0]
         for index, low, high in model.sliding_ranges:
             q[index] = np.clip(q[index], low, high)
@@ -187,7 +187,10 @@ class SmallMotions:
 
     @classmethod
     def at(cls, model: Model, q: Array, power: int = 3) -> "SmallMotions":
-        """Compute the modes at posture q, shape (n,); ``power`` is the exponent of the weights."""
+        """Compute the weighted modes of an arm at posture q, (n,).
+
+        ``power`` is the exponent of the frequency in the weights.
+        """
         mass, stiffness = mass_matrix(model, q), stiffness_matrix(model, q)
         prescribed = set(model.prescribed)
         driven = {a.index if a.motor is None else a.motor for a in model.axes if a.driven}
@@ -199,7 +202,7 @@ class SmallMotions:
         return cls(model, q, stiffness, free, locked)
 
     def with_carriage(self, index: int) -> "SmallMotions":
-        """Return the modes at this posture, and modes with a carriage at stations along its rail.
+        """Return the modes at this posture and those with a carriage at stations along its rail.
 
         ``index`` is the index of the link that rides.
         """
@@ -220,7 +223,7 @@ class SmallMotions:
     def columns(self, index: int, basis: Shapes, number: Counts) -> dict[Direction, Array]:
         """Compute the coefficients of a link's shape functions in its basis functions.
 
-        Each direction has a matrix with one row per basis function and one column per shape
+        The matrix of each direction has one row per basis function and one column per shape
         function.
         """
         first, coefficients = self.model.links[index].modes.start, dict[Direction, Array]()
@@ -241,8 +244,8 @@ class SmallMotions:
         count
             Number of combinations.
         static
-            Whether the combinations must span the first basis function, for torsion the static
-            twist by a torque at the tip.
+            Whether the first basis function, which in torsion is the static twist by a torque at
+            the tip, must be a linear combination of the returned combinations.
 
         Returns
         -------
@@ -275,10 +278,10 @@ def _dominant(columns: NDArray[Any]) -> NDArray[Any]:
 def _weighted_modes(
     mass: Array, stiffness: Array, coupled: NDArray[np.bool_], fixed: set[int], power: int
 ) -> Array:
-    """Return the weighted modes of unit strain energy, shape (n, modes), one column per mode.
+    """Return the weighted modes of unit strain energy as columns, (n, modes).
 
-    Coordinates with an index in ``fixed`` do not move. The weight of a mode of angular frequency
-    w is ``1 / (1 + (w / w2)^power / 2)``, with w2 the second elastic frequency.
+    Coordinates with an index in ``fixed`` do not move. A mode of angular frequency w has the weight
+    ``1 / (1 + (w / w2)^power / 2)``, with w2 the second elastic frequency.
     """
     groups = []
     free = np.array([i for i in range(len(coupled)) if i not in fixed], dtype=int)
@@ -319,7 +322,7 @@ def _modes(mass: Array, stiffness: Array) -> tuple[Array, Array]:
 
 
 def _eigen(matrix: Array) -> tuple[Array, Array]:
-    """Return eigenvalues and eigenvectors of a symmetric matrix, block by decoupled block."""
+    """Return eigenvalues and eigenvectors of a symmetric matrix, computed per decoupled block."""
     values, vectors = np.zeros(len(matrix)), np.zeros_like(matrix)
     for indices in blocks(_coupling(matrix)):
         block = np.ix_(indices, indices)
@@ -328,6 +331,9 @@ def _eigen(matrix: Array) -> tuple[Array, Array]:
 
 
 def _coupling(matrix: Array) -> NDArray[np.bool_]:
-    """Return a Boolean matrix (n, n) that is true where a matrix couples two coordinates."""
+    """Return a Boolean matrix (n, n) that is true where ``matrix`` couples two coordinates.
+
+    Entries at rounding level do not count.
+    """
     size = np.sqrt(np.abs(np.diag(matrix)))
     return np.asarray(np.abs(matrix) > DIGITS * np.outer(size, size))

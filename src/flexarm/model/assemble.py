@@ -51,7 +51,7 @@ BodyOf = Callable[[Arm, int, Theory, ShapesOf], BodyData]
 
 
 def body_data(arm: Arm, index: int, theory: Theory, shapes_of: ShapesOf) -> BodyData:
-    """Build the constant arrays of a link's body, by kind: reduced, rigid, sliding or shaped."""
+    """Build the data of a link's body, which may be reduced, rigid, sliding or of fixed length."""
     link = arm.links[index]
     if link.modal is not None:
         return reduced_part(arm, index)
@@ -68,7 +68,7 @@ def assemble(
     shapes_of: ShapesOf,
     body_of: BodyOf = body_data,
 ) -> Model:
-    """Build the model of an arm on given shape functions.
+    """Build the model of an arm with given shape functions.
 
     Parameters
     ----------
@@ -79,9 +79,10 @@ def assemble(
     tip_rotation
         Parametrisation of the tip rotation of each link.
     shapes_of
-        Function of a link's index in the chain and its span that returns its shape functions.
+        Function that returns the shape functions of a link, from the link's index and span. A link
+        of several spans has one index per span.
     body_of
-        Function that builds the body of a link of the chain on its shape functions.
+        Function that builds the data of a link's body from its shape functions.
 
     Raises
     ------
@@ -133,9 +134,11 @@ def assemble(
 
 
 def _mount(arm: Arm, index: int, is_on_rail: bool) -> tuple[Pose, ArmPoint | None]:
-    """Return the pose in F of the frame before a joint, and the place of F on the joint's parent.
+    """Return where a joint is on the link that carries it.
 
-    Sections beyond a link's flexible tip move with this tip, as do all sections of a rigid link.
+    The first result is the constant pose of the frame before the joint in frame F of the carrying
+    section. The second is the place of F, or None if F is the flexible tip: sections beyond the
+    tip, and all sections of a rigid link, move with the tip.
     """
     connections = tree(arm)
     parent, place = connections.parents[index], connections.places[index]
@@ -150,7 +153,7 @@ def _mount(arm: Arm, index: int, is_on_rail: bool) -> tuple[Pose, ArmPoint | Non
 
 
 def _rail(arm: Arm, index: int, carrier: LinkModel, theory: Theory) -> Rail:
-    """Return the rail that a riding link uses: the flexible link that carries it."""
+    """Return the shape functions of the flexible link along which another link rides."""
     beam = carrier.beam
     if theory.stiffening and beam.nodes is None:
         raise ModelError(
@@ -221,7 +224,7 @@ def _build_link(
 def _axes(
     arm: Arm, index: int, motion: JointMotion, names: list[str], units: list[str]
 ) -> tuple[Axis, ...]:
-    """Return a joint's axes; append their coordinate names and units to the given lists.
+    """Return the axes of a joint, and append their coordinates' names and units to two lists.
 
     The motor coordinate of an elastic drive precedes the joint coordinate.
     """
@@ -239,7 +242,7 @@ def _axes(
 
 
 def _rotor(axis: Axis, pose: Pose, motion: JointMotion) -> Rotor | None:
-    """Return the rotor on the first axis of a joint, or None without a drive or rotor inertia."""
+    """Return the rotor on the first axis of a joint; None without a drive or rotor inertia."""
     drive = axis.acts.drive
     if drive is None or drive.rotor_inertia == 0:
         return None
@@ -249,7 +252,10 @@ def _rotor(axis: Axis, pose: Pose, motion: JointMotion) -> Rotor | None:
 
 
 def _root_body(link: Link, *, with_hub: bool) -> Inertia:
-    """Return the inertia of the rigid bodies fixed in a link's root frame, without the span."""
+    """Return the inertia of the rigid bodies fixed in a link's root frame.
+
+    The flexible span is not included.
+    """
     if not link.flexible:
         return own_inertia(link)
     total = body_inertia(link.root_piece)
@@ -277,8 +283,8 @@ def _check_hub_axis(
 ) -> None:
     """Raise an error for shapes whose root rotation is incompatible with the joint.
 
-    Such shapes rotate the root about an axis that the joint constrains, or rotate a hub that a
-    rigid transmission connects to a rotor.
+    Incompatible shapes rotate the root about an axis that the joint constrains, or rotate a hub
+    that a rigid transmission connects to a rotor.
     """
     axis = root_pose.rotation.T @ np.array([0.0, 0.0, 1.0])
     off_axis = root_turn - np.outer(axis, axis @ root_turn)

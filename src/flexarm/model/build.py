@@ -1,4 +1,4 @@
-"""Construction of the model of an arm, from which equations are traced."""
+"""Construction of an arm's model, from which equations of motion are built."""
 
 from dataclasses import replace
 from typing import get_args
@@ -41,8 +41,9 @@ def build(
         Number of nodes along each exact link in excess of its number of shape functions, 1 to 30;
         None chooses it by the loads in the model file.
     series
-        Whether stiffened links expand positions to second order and elastic energy to fourth order
-        in the amplitudes, as versions before 0.2 did; not for sliding links.
+        Whether links with stiffening are not exact beams, but have positions to second order and
+        elastic energy to fourth order in the amplitudes, as before version 0.2; not for sliding
+        links.
 
     Returns
     -------

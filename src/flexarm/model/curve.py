@@ -17,7 +17,7 @@ Along = Array | tuple[float, ...] | Callable[[Array], Array]
 
 @dataclass(frozen=True)
 class CurveFit:
-    """Fit of a link's shape functions to a curve.
+    """Result of a fit of a link's shape functions to a curve.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ def fit_shapes(part: WholeLink, x: Array, curves: Mapping[Direction, Array]) -> 
 def straight_rows(part: WholeLink, direction: Direction, x: Array) -> Array:
     """Return a link's displacement or twist at stations x [m] per amplitude, (S, m).
 
-    The link is assumed nearly straight; each span moves and rotates all spans beyond it.
+    The link is assumed nearly straight; the tip of each span moves and rotates all spans beyond it.
     """
     columns, root = list[Array](), 0.0
     for span in part.spans:
@@ -140,12 +140,12 @@ def straight_rows(part: WholeLink, direction: Direction, x: Array) -> Array:
 
 
 def start_curve(part: WholeLink) -> tuple[Array, float]:
-    """Fit a link's shape functions to the start curve in the model file.
+    """Fit a link's shape functions to the start curve of the link in the model file.
 
     Returns
     -------
     amplitudes, residual
-        Amplitudes and residual in the format of `fit_shapes`.
+        Amplitudes (m,), and the largest deviation relative to the largest value of the curve.
     """
     curve = part.spans[0].link.start_curve
     assert curve is not None

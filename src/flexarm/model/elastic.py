@@ -1,4 +1,4 @@
-"""Elastic parts of links: shape functions, integrals and damping, of constant or sliding length."""
+"""Elastic parts of links, of constant length or sliding: shapes, mass integrals and damping."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ from flexarm.spatial import Array
 
 
 def link_damping(arm: Arm, index: int, part: Flexible) -> Array:
-    """Return the damping matrix (m, m) of a link's m amplitudes, measured or computed."""
+    """Return the damping matrix (m, m) of a link's amplitudes, as measured or else computed."""
     link, shapes = arm.links[index], part.shapes
     if shapes.damping is None:
         parts, tip = stiffnesses(shapes, part.integrals.stiffness), (part.tip_shape, part.tip_angle)
@@ -58,10 +58,10 @@ def damping_matrix(
 ) -> Array:
     """Compute the damping matrix (m, m) of a link from modal damping ratios and material damping.
 
-    The modes are those of the link clamped at its root, with its tip body. ``parts`` contains the
-    stiffness matrix of each direction. A material's loss factor adds half its value to the damping
-    ratio of a mode, weighted by the share of the mode's strain energy in each direction. Without
-    ``names``, modes are named by their main directions.
+    Damping ratios refer to modes of the link clamped at its root, with its tip body. ``parts``
+    contains the stiffness matrix of each direction. A material's loss factor adds half its value to
+    the damping ratio of a mode, weighted by the share of the mode's strain energy in each
+    direction. Without ``names``, modes are named by their main directions.
     """
     link, stiffness = arm.links[index], np.asarray(sum(parts.values()))
     result = np.zeros_like(modal)
@@ -122,10 +122,10 @@ def _damping_ratios(
 
 
 def stiffnesses(shapes: Shapes, stiffness: Array) -> dict[Direction, Array]:
-    """Return the stiffness matrix (m, m) of each direction; their sum is the given stiffness.
+    """Divide a stiffness matrix (m, m) into one matrix per direction, whose sum it is.
 
-    A shape function belongs to one direction; terms that couple two directions are divided equally
-    between them.
+    Each shape function belongs to one direction. Entries that couple shape functions of two
+    directions are divided equally between the two matrices.
     """
     result: dict[Direction, Array] = {}
     for direction in DIRECTIONS:
@@ -138,7 +138,7 @@ def stiffnesses(shapes: Shapes, stiffness: Array) -> dict[Direction, Array]:
 
 
 def _mode_names(strains: Mapping[Direction, Array]) -> list[str]:
-    """Return the names of modes: the direction with most strain energy, and a number."""
+    """Return names of modes: the direction with most strain energy, and a number."""
     order, names = list(strains), list[str]()
     for k in np.argmax(np.stack([strains[direction] for direction in order]), axis=0):
         label = LABELS[order[int(k)]]
@@ -151,7 +151,7 @@ T = TypeVar("T")
 
 
 def link_shapes(arm: Arm, index: int, span: Span) -> Shapes:
-    """Build the shape functions of a link over a span, the exposed part of a sliding link."""
+    """Build the shape functions of a link over a span; of a sliding link, over its exposed part."""
     choice, ends, number = arm.links[index].shapes, UNLOADED, Counts(0, 0, 0, 0)
     family = discretisation(choice.kind)
     if isinstance(choice, ClampedMass):
@@ -209,14 +209,17 @@ class Theory:
     nodes: int | None
 
     def bends(self, link: Link) -> bool:
-        """Return whether a link is modelled as an exact beam."""
+        """Return whether a link is modelled as a geometrically exact beam."""
         return self.stiffening and self.exact and not link.quadratic_shapes
 
 
 def flexible_part(
     arm: Arm, index: int, theory: Theory, shapes_of: Callable[[int, Span], Shapes]
 ) -> Flexible:
-    """Build the elastic part of a link of constant length on the shapes from ``shapes_of``."""
+    """Build the elastic part of a link of constant length.
+
+    ``shapes_of`` is a function that returns the link's shape functions from its index and span.
+    """
     link = arm.links[index]
     assert link.section is not None
     span = Span.of(link.section, link.span)
@@ -250,7 +253,8 @@ def flexible_part(
 def _undamped(link: Link, theory: Theory, span: Span, shapes: Shapes, excess: int) -> Flexible:
     """Build the elastic part of a link, without damping.
 
-    The number of nodes of an exact beam exceeds the number of its shape functions by ``excess``.
+    The number of collocation nodes of an exact beam exceeds the number of its shape functions by
+    ``excess``.
     """
     exact = theory.bends(link)
     nodes = collocate(span, shapes, excess) if exact else None
@@ -259,7 +263,7 @@ def _undamped(link: Link, theory: Theory, span: Span, shapes: Shapes, excess: in
 
 
 def _sheared(arm: Arm, index: int, theory: Theory, span: Span, shapes: Shapes) -> Shapes:
-    """Return a link's shape functions with their shear deflection added."""
+    """Return a link's shape functions plus their shear deflection, if its section shears."""
     if theory.stiffening and not theory.bends(arm.links[index]):
         raise ModelError(
             f"{item(arm, index)}.section: {arm.link_names[index]} shears, which is possible "
@@ -275,7 +279,7 @@ def _sheared(arm: Arm, index: int, theory: Theory, span: Span, shapes: Shapes) -
 def reduced_part(arm: Arm, index: int) -> ReducedBody:
     """Read the reduced body of a link from its file.
 
-    If the file has no damping matrix, the matrix is computed from the link's damping.
+    If the file contains no damping matrix, it is computed from the damping ratios of the link.
     """
     link = arm.links[index]
     assert link.modal is not None
@@ -344,7 +348,7 @@ def sliding_shapes(arm: Arm, index: int, shapes_of: Callable[[int, Span], Shapes
 def sliding_nodes(
     arm: Arm, index: int, sliding: SlidingShapes, theory: Theory
 ) -> GrowingNodes | None:
-    """Build the nodes of a geometrically exact sliding link; return None without stiffening."""
+    """Build the collocation nodes of an exact sliding link; return None without stiffening."""
     if not theory.stiffening:
         return None
 

@@ -1,8 +1,8 @@
 """Number of collocation nodes of a geometrically exact link.
 
-The number depends on the slope to which weight and drive limits can bend the link.  Inputs,
-prescribed motions and start values have no influence, so that controller design and simulation use
-the same equations.
+The number of nodes depends on the slope to which weight and drive limits can bend the link. Inputs,
+prescribed motions and start values have no influence on the number, so that controller design and
+simulation use the same equations.
 """
 
 from collections.abc import Callable
@@ -38,9 +38,9 @@ T = TypeVar("T")
 def chosen_nodes(arm: Arm, index: int, span: Span, shapes: Shapes) -> int:
     """Choose the number of nodes of a link in excess of its number of shape functions.
 
-    The number grows with the expected slope, up to one more than the number of shape functions.  In
-    plane bending it is at least three. In spatial bending, where nodes are expensive, it is one if
-    the expected slope is known and small, otherwise at least two.
+    The excess grows with the expected slope, up to one more than the number of shape functions. In
+    plane bending the excess is at least three. In spatial bending, where nodes are expensive, the
+    excess is one if the expected slope is known and small, otherwise at least two.
     """
     bending = [len(shapes.moving("y")), len(shapes.moving("z"))]
     slope = expected_slope(arm, index, span)
@@ -54,7 +54,7 @@ def chosen_nodes(arm: Arm, index: int, span: Span, shapes: Shapes) -> int:
 
 
 def enough_nodes(make: Callable[[int], T], error: Callable[[T], float], excess: int) -> T:
-    """Build nodes until the error of the rotary inertia is at most 1 %.
+    """Build collocation nodes, more and more, until their error of rotary inertia is at most 1 %.
 
     Parameters
     ----------
@@ -75,8 +75,8 @@ def enough_nodes(make: Callable[[int], T], error: Callable[[T], float], excess: 
 def expected_slope(arm: Arm, index: int, span: Span) -> float:
     """Estimate the angle [rad] between a link's root and tip under weight and drive limits.
 
-    All loads are assumed to act at once with their longest levers. Twice the static angle is
-    returned, as for loads applied suddenly.
+    All loads are assumed to act at once with their longest levers. The estimate is twice the static
+    angle, as for loads applied suddenly.
     """
     bends = [name for name in ("EIy", "EIz") if span.has(name)]
     stiffness = min((float(span.table[name].min()) for name in bends), default=0.0)

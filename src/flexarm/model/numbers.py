@@ -1,4 +1,4 @@
-"""Numbers of a model as a vector or as symbols; read-only arrays; digests of models."""
+"""Numbers of a model as a vector or as symbols; digests of models; read-only arrays."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
@@ -39,7 +39,7 @@ _BY_TEXT = (np.generic, slice, ca.SX, ca.MX, ca.DM)
 
 
 def freeze(value: Any) -> None:
-    """Set all arrays of a dataclass read-only, including the arrays of nested dataclasses."""
+    """Make all arrays of a dataclass read-only, including the arrays of nested dataclasses."""
     for array in _arrays(value):
         array.flags.writeable = False
 
@@ -67,20 +67,20 @@ def _arrays(value: Any) -> Iterator[np.ndarray[Any, Any]]:
 
 
 def unseen_fields(value: BaseModel) -> frozenset[str]:
-    """Return the field names of a model-file object that do not affect the equations."""
+    """Return the field names of a model-file object that have no influence on the equations."""
     return next(
         (names for classes, names in NOT_IN_EQUATIONS if isinstance(value, classes)), frozenset()
     )
 
 
 def write(value: Any, put: Put) -> None:
-    """Serialise what affects equations in a value; the bytes are identical in every process.
+    """Serialise all content of a value on which equations depend, identically in every process.
 
     Parameters
     ----------
     value
         Numbers, texts, arrays, pydantic models, symbols, or sequences, mappings, dataclasses and
-        other objects that contain them.  Functions are serialised by name.
+        other objects that contain them. Functions are serialised by name.
     put
         Function that receives each piece of the serialised bytes.
     """
@@ -146,47 +146,47 @@ Take = Callable[[Any, int, Path], Any]
 
 
 class Whole:
-    """Proxy of a model part that is a constant in equations; it records each access."""
+    """Proxy of a part of a model that is constant in equations; accesses to it are recorded."""
 
     def __init__(self, value: Any, note: Callable[[], object]) -> None:
         vars(self).update(_value=value, _note=note)
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
-        """Class of the wrapped part, for `isinstance`."""
+        """Class of the represented part, for `isinstance`; the access is recorded."""
         self._note()
         return type(self._value)
 
     def __getattr__(self, name: str) -> Any:
-        """Return an attribute of the wrapped part and record the access."""
+        """Return an attribute of the represented part and record the access."""
         if name.startswith("__"):
             raise AttributeError(name)
         self._note()
         return getattr(self._value, name)
 
     def __array__(self, *args: Any, **options: Any) -> Array:
-        """Return the wrapped part as a NumPy array and record the access."""
+        """Return the represented part as a NumPy array and record the access."""
         self._note()
         return np.array(self._value, *args, **options)
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        """Call the wrapped part and record the access."""
+        """Call the represented part and record the access."""
         self._note()
         return self._value(*args, **options)
 
     def __len__(self) -> int:
-        """Return the number of entries of the wrapped part and record the access."""
+        """Return the number of entries of the represented part and record the access."""
         self._note()
         return len(self._value)
 
     def __getitem__(self, key: Any) -> Any:
-        """Return an entry of the wrapped part and record the access."""
+        """Return an entry of the represented part and record the access."""
         self._note()
         return self._value[key]
 
 
 class _NumberWalk:
-    """Traversal of a model that returns a copy with each number replaced by a function's result.
+    """Traversal of a model that returns a copy of it with other numbers.
 
     Parameters
     ----------
@@ -301,7 +301,7 @@ class ModelNumbers:
 
     @classmethod
     def of(cls, model: Model) -> "ModelNumbers":
-        """Collect the numeric parameters of a model."""
+        """Collect all numbers of a model on which its equations depend."""
         digest, rows, groups = hashlib.sha256(), list[Array](), list[int]()
 
         def take(value: Any, group: int, path: Path) -> Any:
@@ -321,7 +321,7 @@ class ModelNumbers:
 
 
 def numbers_of(model: Model) -> ModelNumbers:
-    """Return the numeric parameters of a model; the result is cached on the model."""
+    """Return the numbers of a model on which its equations depend; they are cached on the model."""
     numbers = vars(model).get(KEPT)
     if numbers is None:
         numbers = vars(model)[KEPT] = ModelNumbers.of(model)
@@ -331,7 +331,7 @@ def numbers_of(model: Model) -> ModelNumbers:
 def common_pattern(models: Sequence[Model]) -> Pattern | None:
     """Return the pattern of constant, equal and opposite numbers common to several models.
 
-    Returns None if the models differ in more than the values of their numbers.
+    The result is None if the models differ in more than the values of their numbers.
     """
     first, *rest = (numbers_of(model) for model in models)
     if any(other.rest != first.rest for other in rest):
@@ -347,7 +347,7 @@ def opened(model: Model, pattern: Pattern) -> tuple[Model, set[Path]]:
     -------
     opened, read
         The model with its ``symbols``, and a set with the paths of parts that were read as
-        constants. The set grows while equations are traced from the model.
+        constants. The set grows while equations are built from the model.
     """
     symbols, read = ca.SX.sym(NUMBERS, len(pattern.first)), set[Path]()
 

@@ -48,7 +48,7 @@ BASE_COORDINATES = ("x", "y", "z", "rx", "ry", "rz")
 class BeamData(BodyData):
     """Elastic part of a beam with m shape functions, of constant length or sliding.
 
-    The coordinate s along the beam is the distance from the root; for a sliding beam it is this
+    The position s along the beam is the distance from the root [m]; along a sliding beam, s is this
     distance divided by the exposed length.
     """
 
@@ -61,33 +61,36 @@ class BeamData(BodyData):
 
     @cached_property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Names of the amplitudes within the link."""
+        """Names of the beam's amplitudes within the link."""
         return self.shapes.names
 
     @property
     def kind(self) -> str:
-        """Key of the body class that implements the link's equations."""
+        """Key of the class in `flexarm.mechanics.bodies` that implements the beam's equations."""
         return self.theory if self.nodes is None else "exact"
 
     def linear(self) -> Self:
-        """Return a copy that bends by linear theory."""
+        """Return a copy of the beam that bends by linear theory."""
         return replace(self, nodes=None)
 
     @abstractmethod
     def sampled(self, own: Array) -> tuple[Array, Array]:
-        """Return the amplitudes of the section-angle curves, (T, K), and metres per s, (T,).
+        """Return the amplitudes of the curves over s, (T, K), and the metres per unit of s, (T,).
 
-        Both are evaluated at T samples of the link's own coordinates, (T, k).
+        Both are evaluated at T samples of the link coordinates, (T, k).
         """
 
     @property
     @abstractmethod
     def parents(self) -> Shapes:
-        """Functions of s whose linear combinations are the section angles."""
+        """Curves over s whose linear combinations are displacements and section angles."""
 
     @property
     def tapers(self) -> tuple[Span, ...]:
-        """Sections as functions of s, one per power of the exposed length that multiplies it."""
+        """Section properties over s, one entry per power of the exposed length in them.
+
+        The k-th entry is multiplied by the power k of the exposed length.
+        """
         return (self.span,)
 
     @property
@@ -102,7 +105,7 @@ class BeamData(BodyData):
 
     @abstractmethod
     def at_length(self, length: float) -> "Flexible":
-        """Return the beam of constant length that equals this beam at a length [m]."""
+        """Return a beam of constant length that equals this beam at an exposed length [m]."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,7 @@ class Flexible(BeamData):
         extra: Sequence[QuadraticShape] = (),
         nodes: Collocation | None = None,
     ) -> "Flexible":
-        """Integrate the shape functions of a span; the result has no damping.
+        """Compute the elastic part of a link from shape functions over a span, without damping.
 
         With ``stiffening``, displacements include the axial shortening due to bending; ``extra``
         are quadratic shapes of the link.
@@ -164,7 +167,7 @@ class Flexible(BeamData):
 
     @cached_property
     def measured(self) -> bool:
-        """Whether the modal mass matrix is given with the shapes instead of being integrated."""
+        """Whether the modal mass matrix was measured or computed by another program."""
         return self.shapes.mass is not None
 
     one_length = True
@@ -176,9 +179,10 @@ class Flexible(BeamData):
         return self.points.draws
 
     def bare(self, *, stiffening: bool = False, twists: bool = False) -> "Flexible":
-        """Return a copy whose tip is linear in the amplitudes, without rotary inertia of sections.
+        """Return a copy with linear tip motion and without the sections' rotary inertia.
 
-        With ``twists``, the rotary inertia of the sections' twist within the link is retained.
+        With ``stiffening``, the axial shortening of points of the span is retained. With
+        ``twists``, the rotary inertia of the sections' twist is retained.
         """
         integrals, points = integrate(self.span, self.shapes, stiffening=stiffening)
         modal = np.einsum("ijaa->ij", integrals.shape_shape)
@@ -200,16 +204,16 @@ class Flexible(BeamData):
         return StraightBody(self.integrals, along_x(length), self.tip_angle, self.tip_shape)
 
     def sampled(self, own: Array) -> tuple[Array, Array]:
-        """Return the amplitudes, (T, m), and ones, (T,), since s is in metres."""
+        """Return the amplitudes, (T, m), and ones, (T,), because the positions s are in metres."""
         return own, np.ones(len(own))
 
     @property
     def parents(self) -> Shapes:
-        """The shape functions of the span."""
+        """Shape functions of the span."""
         return self.shapes
 
     def damping_at(self, own: Expr) -> Expr | None:
-        """Return the damping matrix of the amplitudes, (m, m), or None."""
+        """Return the damping matrix of the amplitudes, (m, m); None without damping."""
         return constant(self.damping) if np.any(self.damping) else None
 
     def angles(self, own: Expr, s: float) -> tuple[Expr, Expr]:
@@ -218,17 +222,17 @@ class Flexible(BeamData):
         return columns @ own, columns
 
     def at_length(self, length: float) -> "Flexible":
-        """Return this elastic part, since its length is constant."""
+        """Return this elastic part unchanged, because its length is constant."""
         return self
 
     @cached_property
     def displacements(self) -> Displacements | None:
-        """Displacement functions with their integrals; None for an exact beam."""
+        """Displacement functions with their mass integrals; None for an exact beam."""
         return self.points.used if self.nodes is None else None
 
     @cached_property
     def rotary(self) -> Rotary:
-        """Constant part of the rotary inertia of the beam's sections."""
+        """Rotary inertia of the beam's sections that does not depend on the deformation."""
         return constant_rotary(self.integrals, self.points, self.nodes)
 
 
@@ -258,25 +262,25 @@ class SlidingBeam(BeamData):
 
     @property
     def length_terms(self) -> int:
-        """Number of Chebyshev terms of the shape functions' dependence on the exposed length."""
+        """Number of terms in the Chebyshev series of the shapes in the exposed length."""
         return max(len(factors) for factors in self.shapes.factors.values())
 
     def span_length(self, whole: float, own: Array) -> float:
-        """Return the exposed length [m], the first of the link's own coordinates."""
+        """Return the exposed length [m], which is the first link coordinate."""
         return float(own[0])
 
     @property
     def span(self) -> Span:  # type: ignore[override]
-        """A span of unit length with the section at the tip."""
+        """Span of unit length that has the section at the beam's tip everywhere."""
         return self.tapers[0]
 
     @property
     def tapers(self) -> tuple[Span, ...]:
-        """Sections as functions of xi, one per power of the exposed length that multiplies it."""
+        """Section properties over xi, one entry per power of the exposed length in them."""
         return self.shapes.span.tapers
 
     def sampled(self, own: Array) -> tuple[Array, Array]:
-        """Return the amplitudes of the curves over xi, (T, K), and the exposed lengths, (T,)."""
+        """Return the amplitudes of the curves over xi, (T, K), and exposed lengths [m], (T,)."""
         return parent_amplitudes(self.shapes, own[:, 0], own[:, 1:]), own[:, 0]
 
     @property
@@ -285,15 +289,19 @@ class SlidingBeam(BeamData):
         return self.shapes.parent_shapes()
 
     def amounts(self, own: Expr, rates: Expr) -> Amounts:
-        """Return the amplitudes of the curves over xi in the section angles."""
+        """Return the variables of section angles, and their rates, for the curves over xi."""
         return SlidingMotion(self.shapes, own, rates).amounts()
 
     def stiffness_at(self, length: Expr) -> list[tuple[Expr, Array]]:
-        """Return stiffness matrices (K, K) of the curves over xi at an exposed length [m]."""
+        """Return matrices (K, K) whose sum is the stiffness of the section-angle variables.
+
+        The exposed length is ``length`` [m]. Each matrix is paired with exponents e, (K,): its row
+        i is proportional to the power e_i of the exposed length.
+        """
         return exposed_stiffness(self.shapes, length)
 
     def damping_at(self, own: Expr) -> Expr | None:
-        """Return the damping matrix of the amplitudes at the exposed length, (m, m), or None."""
+        """Return the damping matrix of the amplitudes at an exposed length, (m, m), or None."""
         if self.damping is None:
             return None
         return chebyshev_series(self.damping, self.shapes.range, own[0])
@@ -307,7 +315,10 @@ class SlidingBeam(BeamData):
         return Flexible.of(self.shapes.span.outer(length), self.shapes.at(length))
 
     def straight(self, length: float) -> StraightBody:
-        """Return the undeformed exposed part at a length [m], and the part inside the hub."""
+        """Return the data of the undeformed beam at an exposed length [m].
+
+        The data contain the exposed part and the part inside the hub.
+        """
         hidden, inside = self.shapes.hidden, self.shapes.span.length - length
         mass, first, second = (
             float(hidden("mass_per_length", length, k)) * inside ** (k + 1) for k in range(3)
@@ -331,7 +342,7 @@ class Rotor:
 
 @dataclass(frozen=True)
 class Axis:
-    """Coordinate of a joint, with the drive, springs and friction along it."""
+    """Coordinate of a joint, with the drive, springs and friction that act on it."""
 
     name: str  # name of the coordinate and of its input
     label: str  # label in the model file; empty for the only axis of a joint
@@ -346,7 +357,7 @@ class Axis:
     prescribed: bool = field(init=False)  # whether the coordinate is a given function of time
 
     def __post_init__(self) -> None:
-        """Derive the flags ``turns``, ``driven`` and ``prescribed``."""
+        """Set the flags ``turns``, ``driven`` and ``prescribed``."""
         object.__setattr__(self, "turns", self.unit == "rad")
         object.__setattr__(self, "driven", self.acts.actuation == "torque")
         object.__setattr__(self, "prescribed", self.acts.actuation == "prescribed")
@@ -379,9 +390,9 @@ class Axis:
 class LinkModel:
     """Model of a link: constant frames, rigid bodies, elastic part and indices of coordinates in q.
 
-    Frames: F is the section that carries the joint, which is the parent's flexible tip, a section
-    within the parent, or the base. J is the joint frame with the joint axis along z, and K the
-    frame that the joint moves. L is the root of the flexible span (or of a rigid link), T the
+    A link has these frames. F is the section that carries the joint: the parent's flexible tip, a
+    section within the parent, or the base. J is the joint frame with the joint axis along z, and K
+    the frame that the joint moves. L is the root of the flexible span (or of a rigid link), T the
     flexible tip.
     """
 
@@ -417,7 +428,7 @@ class LinkModel:
 
     @property
     def spans(self) -> "tuple[LinkModel, ...]":
-        """The link itself, as the only span of a `JoinedSpans`."""
+        """Spans of the link: the link itself, as a link of one span."""
         return (self,)
 
     @property
@@ -427,7 +438,7 @@ class LinkModel:
 
     @property
     def exact(self) -> Collocation | None:
-        """Collocation nodes of a geometrically exact link, else None."""
+        """Collocation nodes of a geometrically exact link; None for other links."""
         return self.body.nodes
 
     @property
@@ -482,12 +493,12 @@ class LinkModel:
 
     @property
     def range(self) -> tuple[float, float] | None:
-        """Range of the joint's coordinate [m] for which shape functions exist, or None."""
+        """Range of the joint coordinate [m] within which shape functions exist, or None."""
         return (self.rail or self.body).range
 
     @property
     def stroke(self) -> Stroke | None:
-        """Travel limits of the joint's coordinate, or None."""
+        """Travel limits of the joint coordinate; None without limits."""
         if self.body.range is None:
             return self.motion.stroke
         return Stroke(self.body.range, "exposed length", "its shapes hold in that range")
@@ -498,7 +509,7 @@ class LinkModel:
 
     @property
     def exposed(self) -> int:
-        """Index in q of the joint's only coordinate.
+        """Index in q of the only coordinate of the joint.
 
         The coordinate is the exposed length of a sliding link, or the station of a riding link.
         """
@@ -508,7 +519,7 @@ class LinkModel:
 
 @dataclass(frozen=True)
 class JoinedSpans:
-    """Link of the model file that consists of several spans, from root to tip."""
+    """Link of the model file that consists of several flexible spans, from root to tip."""
 
     name: str
     spans: tuple[LinkModel, ...]
@@ -520,17 +531,17 @@ class JoinedSpans:
 
     @property
     def length(self) -> float:
-        """Length of the flexible span [m]."""
+        """Length [m] of all flexible spans of the link together."""
         return sum(span.length for span in self.spans)
 
     @property
     def modes(self) -> slice:
-        """Slice of the amplitudes of all spans in q."""
+        """Slice in q of the amplitudes of all spans."""
         return slice(self.spans[0].modes.start, self.spans[-1].modes.stop)
 
     @property
     def flexible(self) -> bool:
-        """Whether the link bends, twists or stretches, as all links of several spans do."""
+        """Whether the link bends, twists or stretches; true for every link of several spans."""
         return True
 
 
@@ -539,10 +550,10 @@ WholeLink = LinkModel | JoinedSpans
 
 @dataclass(frozen=True)
 class Model:
-    """Model of an arm, from which equations are traced; `flexarm.build` returns one.
+    """Model of an arm, from which equations are built; `flexarm.build` returns one.
 
-    Coordinates are ordered: base x, y, z, rx, ry, rz if the base moves; then per link the motor,
-    joint and amplitudes.
+    The order of the coordinates q is: x, y, z, rx, ry, rz of the base if the base moves, then of
+    each link the coordinates of motor and joint and the amplitudes.
     """
 
     arm: Arm  # arm as the model file describes it
@@ -574,7 +585,7 @@ class Model:
     symbols: ca.SX | None = None
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the dataclass fields without cached values such as the digest."""
+        """Return the fields of the model, without cached values, for pickling."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __repr__(self) -> str:
@@ -586,12 +597,12 @@ class Model:
 
     @cached_property
     def chain(self) -> Arm:
-        """The arm with one link per span, as in `links`; the same arm if each link has one."""
+        """The arm with each link of several spans divided into links of one span, as in `links`."""
         return single_spans(self.arm)
 
     @cached_property
     def whole_links(self) -> tuple[WholeLink, ...]:
-        """Links of the model file; each consists of one or several of `links` as its spans."""
+        """Links of the model file; a link of several spans consists of several of `links`."""
         by_name: dict[str, list[LinkModel]] = {}
         for part in self.links:
             by_name.setdefault(whole_name(part.name), []).append(part)
@@ -628,14 +639,15 @@ class Model:
     def start_references(self) -> Array:
         """Reference attitudes at the start, stacked, (3 k, 3).
 
-        Without a free base or spherical joints, the attitude of the base is the only entry.
+        If neither the base is free nor a joint is spherical, the attitude of the base is the only
+        entry.
         """
         joint_attitudes = [part.motion.attitude for part in self.links if part.motion.has_reference]
         base_attitude = [self.base_pose.rotation] if self.floats or not joint_attitudes else []
         return np.vstack(base_attitude + joint_attitudes)
 
     def with_reference(self, reference_attitude: Expr) -> "Model":
-        """Return a copy whose angles are relative to other reference attitudes, (3 k, 3)."""
+        """Return a copy of the model with other reference attitudes of its angles, (3 k, 3)."""
         first, links = 3 if self.floats else 0, []
         for part in self.links:
             if part.motion.has_reference:
@@ -660,15 +672,15 @@ class Model:
 
     @property
     def reach(self) -> float:
-        """Length of the stretched arm [m], at least 1 mm."""
+        """Sum of the link lengths [m], at least 1 mm."""
         return max(sum(part.length for part in self.links), 1e-3)
 
     @cached_property
     def scales(self) -> dict[int, float]:
         """Sizes to which tolerances of base and joint coordinates are relative, by index in q.
 
-        They are the arm's length [m] for a base position, 1 rad for an angle, and the length of the
-        link [m] for a joint that slides.
+        The sizes are the arm's length [m] for a base position, 1 rad for an angle, and the length
+        of the link [m] for a joint that slides.
         """
         result = dict(enumerate([self.reach] * 3 + [1.0] * 3)) if self.base_moves else {}
         for axis in self.axes:
@@ -687,12 +699,12 @@ class Model:
 
     @property
     def axis_units(self) -> dict[str, str]:
-        """Units of the joint coordinates by name."""
+        """Units of the joint coordinates, by name of the coordinate."""
         return {axis.name: axis.unit for axis in self.axes}
 
     @cached_property
     def drawn_axes(self) -> tuple[Axis, ...]:
-        """Joint coordinates that change continuously, which excludes angles of spherical joints."""
+        """Joint coordinates that are continuous in time, without the angles of spherical joints."""
         return tuple(axis for axis in self.axes if not self.links[axis.link].motion.has_reference)
 
     @property
@@ -702,9 +714,10 @@ class Model:
 
     @cached_property
     def mounts(self) -> tuple[dict[object, list[int]], ...]:
-        """Links on each link, by the section that carries them; the last entry is of the base.
+        """Indices of the links that each link carries, by section; the last entry is the base.
 
-        Keys are distances from L [m], None for the flexible tip, or the name of a link that rides.
+        The key of a section is its distance from L [m], None for the flexible tip, or the name of a
+        link that rides along the carrying link.
         """
         mounts: list[dict[object, list[int]]] = [{} for _ in range(len(self.links) + 1)]
         for index, part in enumerate(self.links):

@@ -24,7 +24,7 @@ class ArmPoint:
 
     @property
     def distance(self) -> float:
-        """Distance from the link's root L [m] of a section that is given by distance."""
+        """Distance [m] from the link's root L to the section, if it is given by distance."""
         assert isinstance(self.x, float)
         return self.x
 
@@ -58,7 +58,10 @@ class ArmPoint:
 
 @dataclass(frozen=True)
 class ArmPoints:
-    """Points of application of wrenches (base first), contacts and springs, in file order."""
+    """Points of application of wrenches, contacts and springs, in the order of the model file.
+
+    Wrenches on the base come first.
+    """
 
     wrenches: tuple[ArmPoint, ...]
     contacts: tuple[ArmPoint, ...]

@@ -1,4 +1,4 @@
-"""Functions of time in the model file, evaluated with their first two derivatives."""
+"""Functions of time in the model file (profiles), with their first two derivatives."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ X = TypeVar("X", float, npt.NDArray[np.float64], Expr)
 def evaluate(profile: AnyProfile, t: float) -> Values:
     """Compute value, rate and acceleration of a profile at time t [s].
 
-    At a jump the right-hand limit is returned.
+    At a jump of the profile, the value after the jump is returned.
     """
     rows = pieces(profile)
     _, origin, *piece = rows[int(np.searchsorted(rows[1:, 0], t, side="right"))].tolist()
@@ -50,9 +50,10 @@ def evaluate_at(profile: AnyProfile, times: npt.NDArray[np.float64]) -> npt.NDAr
 
 
 def trace(profile: AnyProfile, t: Expr, *, since: Expr | None = None) -> Expr:
-    """Return symbolic value, rate and acceleration of a profile at time t [s], shape (3,).
+    """Return value, rate and acceleration of a profile at time t [s] as expressions, (3,).
 
-    The piece active at time ``since`` is extrapolated to t; None selects the piece active at t.
+    The piece of the profile that is active at time ``since`` is extrapolated to t; None selects the
+    piece active at t.
     """
     rows = pieces(profile)
     if len(rows) > MOST_PIECES:
@@ -70,7 +71,7 @@ def trace(profile: AnyProfile, t: Expr, *, since: Expr | None = None) -> Expr:
 
 
 def _at(x: X, piece: Sequence[X], sin: Callable[[X], X], cos: Callable[[X], X]) -> tuple[X, X, X]:
-    """Return value, rate and acceleration of a profile's piece at x [s] after its start.
+    """Return value, rate and acceleration of a piece of a profile at x [s] after its origin.
 
     The piece is given by its seven coefficients, in the order of `pieces`.
     """
@@ -91,7 +92,7 @@ def breakpoints(profile: AnyProfile) -> tuple[float, ...]:
 def last_time(profile: AnyProfile) -> float:
     """Return the time [s] up to which a profile is defined.
 
-    The time is infinite except for an interpolated table whose last two values differ.
+    A profile is defined for all times, except an interpolated table whose last two values differ.
     """
     if isinstance(profile, Table | Csv) and profile.interpolation != "hold":
         times, values = _columns(profile)
@@ -101,11 +102,11 @@ def last_time(profile: AnyProfile) -> float:
 
 @lru_cache(maxsize=1000)
 def pieces(profile: AnyProfile) -> npt.NDArray[np.float64]:
-    """Split a profile into P smooth pieces, shape (P, 9), one row per piece.
+    """Return the smooth pieces of a profile as rows of an array, (P, 9) for P pieces.
 
-    Columns are the time at which the piece begins, its time origin T, and the coefficients c0, c1,
-    c2, c3, A, w, p of ``c0 + c1 x + c2 x^2 + c3 x^3 + A sin(w x + p)`` with ``x = t - T``.  The
-    first piece begins at minus infinity.
+    The columns of this array are the time at which the piece begins, its time origin T, and the
+    coefficients c0, c1, c2, c3, A, w, p of ``c0 + c1 x + c2 x^2 + c3 x^3 + A sin(w x + p)`` with
+    ``x = t - T``. The first piece of a profile begins at minus infinity.
     """
     if isinstance(profile, Constant):
         rows = [_piece(0.0, profile.value)]

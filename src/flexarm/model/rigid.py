@@ -30,8 +30,8 @@ def rigid(arm: Arm) -> Arm:
     Parameters
     ----------
     arm
-        The arm.  Masses, inertias, inputs and passive joint springs are unchanged.  A body with
-        modes becomes a rigid body with the tip at its undeformed position.
+        The arm. Masses, inertias, inputs and passive joint springs are unchanged. A modal body
+        becomes a rigid body with the tip at its undeformed position.
 
     Returns
     -------
@@ -62,7 +62,10 @@ def rigid(arm: Arm) -> Arm:
 
 
 def _stiffen(joint: dict[str, Any]) -> None:
-    """Remove the transmission's elasticity and motor start values from joint data, in place."""
+    """Remove the transmission's elasticity and the motor's start values from a joint's data.
+
+    The dictionary ``joint`` is changed in place.
+    """
     for key, value in joint.items():
         if key == "drive" and value is not None:
             for name in OF_ELASTIC:
@@ -75,9 +78,10 @@ def _stiffen(joint: dict[str, Any]) -> None:
 
 
 def _freeze(name: str, link: Link, link_data: dict[str, Any]) -> None:
-    """Replace a flexible body by a rigid body in a link's data, in place.
+    """Replace a flexible body by a rigid body in a link's data.
 
-    The root of the rigid link lies behind the body's tip, along the tip's x axis.
+    The dictionary ``link_data`` is changed in place. The root of the rigid link lies behind the
+    body's tip, along the tip's x axis.
     """
     assert link.modal is not None
     body = read_body(link.modal.side_file)

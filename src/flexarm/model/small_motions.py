@@ -1,4 +1,4 @@
-"""Numerical mass and stiffness matrices of an arm with undeformed links, for small motions."""
+"""Numerical mass and stiffness matrices of an arm with undeformed links."""
 
 import casadi as ca
 import numpy as np
@@ -42,7 +42,8 @@ def mass_matrix(model: Model, q: Array) -> Array:
 def stiffness_matrix(model: Model, q: Array) -> Array:
     """Compute the elastic stiffness matrix (n, n) at posture q, shape (n,).
 
-    Links, joint springs and transmissions contribute; springs enter with their relaxed stiffness.
+    Links, joint springs and transmissions contribute; a nonlinear spring has its stiffness at zero
+    deflection.
     """
     stiffness = np.zeros((model.size, model.size))
     for part in model.links:
@@ -61,7 +62,7 @@ def stiffness_matrix(model: Model, q: Array) -> Array:
 
 
 def _carried(part: LinkModel, q: Array, jacobian: Array) -> Array:
-    """Return the Jacobian (6, n) of a link's root from the Jacobian of the section it is on.
+    """Return the Jacobian (6, n) of a link's root from that of the section that carries the link.
 
     Rows are angular over linear velocity; columns of the link's joint coordinates are added.
     """
@@ -79,7 +80,10 @@ def _carried(part: LinkModel, q: Array, jacobian: Array) -> Array:
 
 
 def _add_body(part: LinkModel, q: Array, jacobian: Array, mass: Array) -> Array:
-    """Return the Jacobian (6, n) of a link's tip; add the span to the mass matrix in place."""
+    """Return the Jacobian (6, n) of a link's tip from that of its root.
+
+    The inertia of the link's span is added to ``mass`` in place.
+    """
     amplitudes, body = part.modes, part.body.straight(part.span_length(q))
     integrals = body.integrals
     mass += jacobian.T @ integrals.inertia.matrix @ jacobian
@@ -114,7 +118,10 @@ def _within(carrier: LinkModel, part: LinkModel, q: Array, jacobian: Array) -> A
 
 
 def _slide(part: LinkModel, body: StraightBody, jacobian: Array, mass: Array) -> None:
-    """Add a sliding link's retracted part and its axial motion to the mass matrix, in place."""
+    """Add the part inside the hub, and axial motion, of a sliding link to the mass matrix.
+
+    The matrix ``mass`` is changed in place.
+    """
     assert body.retracted is not None
     exposed, total_mass = part.exposed, body.retracted.mass + body.integrals.mass
     mass += jacobian.T @ body.retracted.matrix @ jacobian
@@ -125,7 +132,7 @@ def _slide(part: LinkModel, body: StraightBody, jacobian: Array, mass: Array) ->
 
 
 def _couple(mass: Array, indices: slice, columns: Array) -> None:
-    """Add columns (n, k) to a symmetric matrix in place, and their transposes as rows."""
+    """Add columns (n, k) to a symmetric matrix, and their transposes as rows, in place."""
     mass[:, indices] += columns
     mass[indices] += columns.T
 

@@ -1,7 +1,7 @@
-"""Links of several spans, each of which becomes a chain of rigidly joined links of one span.
+"""Division of links of several spans into chains of rigidly joined links of one span.
 
-A link of n spans, ``link1``, becomes ``link1.1`` to ``link1.n``.  Names in model files have no dot,
-so the name of a span contains the name of its link.
+A link of n spans, ``link1``, becomes ``link1.1`` to ``link1.n``. Names in model files have no dot,
+so that the name of a span identifies its link.
 """
 
 from typing import Any
@@ -18,10 +18,10 @@ from flexarm.links.tree import distance_along
 
 @kept
 def single_spans(arm: Arm) -> Arm:
-    """Return the arm as a chain of links of one span; the same arm if no link has several.
+    """Return the arm with links of several spans divided into links of one span.
 
-    Forces and the start curve of a link remain with its first span; their positions are measured
-    along the whole link.
+    An arm without such links is returned unchanged. Forces on a link and its start curve remain
+    with its first span; their positions are measured along the whole link.
     """
     if all(link.spans == 1 for link in arm.links):
         return arm
@@ -35,7 +35,7 @@ def single_spans(arm: Arm) -> Arm:
 
 
 def _mount(arm: Arm, index: int) -> dict[str, Any]:
-    """Return ``parent`` (a span) and ``at`` of a link whose parent has several spans."""
+    """Return the keys ``parent`` (a span) and ``at`` of a link whose parent has several spans."""
     link, parent = arm.links[index], arm.parents[index]
     if parent < 0 or arm.links[parent].spans == 1:
         return {}
@@ -83,7 +83,10 @@ def _spans(link: Link) -> list[Link]:
 
 
 def _of_span(values: dict[str, float], number: int) -> dict[str, float]:
-    """Return values of a span's amplitudes by name, ``y1``, from those of its link, ``2.y1``."""
+    """Return the values for one span's amplitudes, by names such as ``y1``.
+
+    In ``values`` of the whole link, amplitude ``y1`` of the second span is named ``2.y1``.
+    """
     start = f"{number}."
     return {
         name.removeprefix(start): value for name, value in values.items() if name.startswith(start)
@@ -109,25 +112,26 @@ def _between(section: Section | None, low: float, high: float) -> Section | None
 
 
 def whole_name(name: str) -> str:
-    """Return the name of the link to which a span belongs; for a link of one span, its own name."""
+    """Return the name of the link in the model file to which a span belongs."""
     return name.partition(".")[0]
 
 
 def number_in_file(chain: Arm, index: int) -> int:
-    """Return the number in the model file, from 1, of the link with an index in the chain."""
+    """Return the number in the model file, from 1, of the link to which a span belongs."""
     return len(dict.fromkeys(whole_name(name) for name in chain.link_names[: index + 1]))
 
 
 def item(chain: Arm, index: int) -> str:
-    """Return the item of the model file, ``links[2]``, of the link with an index in the chain."""
+    """Return the item of the model file, such as ``links[2]``, to which a span belongs."""
     return f"links[{number_in_file(chain, index)}]"
 
 
 def span_at(link: Link, distance: float) -> tuple[int, float]:
-    """Return the span of a link at a distance from its root, and the distance from the span's root.
+    """Return the index of the span at a distance from a link's root, and the distance within it.
 
-    The first span, of index 0, begins at the root of the link and includes its rigid piece; the
-    last one includes the rigid piece at the tip.
+    Both distances are in metres, the second from the root of the span. The first span, of index 0,
+    begins at the root of the link and includes its rigid piece; the last one includes the rigid
+    piece at the tip.
     """
     if link.spans == 1:
         return 0, distance
@@ -137,5 +141,5 @@ def span_at(link: Link, distance: float) -> tuple[int, float]:
 
 
 def chain_index(arm: Arm, index: int) -> int:
-    """Return the index in the chain of the first span of a link."""
+    """Return the index of a link's first span, counted over all spans of the arm."""
     return sum(link.spans for link in arm.links[:index])

@@ -1,4 +1,4 @@
-"""Initial state of an arm, its prescribed motion, and a digest of what its equations depend on."""
+"""Initial state of an arm, its prescribed motion, and a digest of its equations."""
 
 import hashlib
 from dataclasses import fields
@@ -17,7 +17,7 @@ from flexarm.spatial import NO_INERTIA, Array, Expr
 def start_state(model: Model) -> tuple[Array, Array]:
     """Return the initial coordinates and rates of the model file, shape (n,) each.
 
-    Prescribed coordinates have the values of their motion at time 0.
+    Prescribed coordinates have the values and rates of their prescribed motion at time 0.
     """
     q, v = np.zeros(model.size), np.zeros(model.size)
     base = model.arm.base
@@ -56,7 +56,7 @@ def undeformed(model: Model, q: Array) -> Array:
 
 
 def prescribed_profiles(model: Model) -> list[AnyProfile | None]:
-    """Return the profile of each prescribed coordinate, in order; None for a constant 0."""
+    """Return the function of time of each prescribed coordinate; None for a constant 0."""
     profiles = {axis.index: axis.acts.motion for axis in model.axes if axis.prescribed}
     if isinstance(model.arm.base, MovedBase):
         base = model.arm.base.motion
@@ -77,7 +77,7 @@ def prescribed_motion(model: Model, t: float) -> Array:
 
 
 def trace_prescribed(model: Model, t: Expr) -> tuple[Expr, Expr, Expr]:
-    """Return symbolic values, rates and accelerations of the k prescribed coordinates.
+    """Return values, rates and accelerations of the k prescribed coordinates as expressions.
 
     Each of the three results, at time t [s], has shape (k, 1).
     """
@@ -90,11 +90,11 @@ def trace_prescribed(model: Model, t: Expr) -> tuple[Expr, Expr, Expr]:
 
 
 def fingerprint(model: Model) -> str:
-    """Compute the SHA-256 digest, in hexadecimal, of everything that a model's equations depend on.
+    """Compute a digest of all content of a model on which its equations depend.
 
-    The arm's name, notes, start values, inputs and events are excluded.  No file is read, because
-    the model contains the data that `build` read from files.  The digest is cached on a model whose
-    arrays are all read-only.
+    The digest is an SHA-256 digest in hexadecimal. The arm's name, notes, start values, inputs and
+    events are excluded. No file is read, because the model contains the data that `build` read from
+    files. The digest is cached on a model whose arrays are all read-only.
     """
     cached = vars(model).get("fingerprint")
     if cached is not None:

@@ -1,4 +1,4 @@
-"""Kinematics of joints, one file per kind."""
+"""Kinematics of joints, one file per kind of joint."""
 
 from flexarm.arm import Joint
 from flexarm.model.joints.base import JointMotion

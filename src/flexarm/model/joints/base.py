@@ -13,7 +13,7 @@ from flexarm.spatial import Array, Expr, Pose, rotation_z_to
 
 @dataclass(frozen=True)
 class Stroke:
-    """Travel limits of a coordinate, with the coordinate's name for messages."""
+    """Travel limits of a joint coordinate, with its name and a reason for messages."""
 
     range: tuple[float, float]  # [m]
     name: str  # of the coordinate
@@ -23,9 +23,9 @@ class Stroke:
 class JointMotion(ABC):
     """Motion of frame K, fixed to the moved link, in joint frame J, whose z axis is the joint axis.
 
-    A final class declares the class attributes and implements the abstract methods; algorithms do
-    not depend on the kind of joint. Constants are numeric (``DM``) with structural zeros, so that
-    equations contain no operations with zeros.
+    Each kind of joint is a subclass; algorithms use these methods and do not depend on the kind.
+    Constants are numeric CasADi matrices (``DM``) with structural zeros, so that equations contain
+    no operations with zeros.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class JointMotion(ABC):
     rotor_axis
         Axis of J about which the rotor spins, 0 to 2.
     tracing
-        Factor by which tracing the equations of a link takes longer than for other joints.
+        Factor by which building the equations of a link takes longer than for other joints.
     stroke
         Travel limits of the coordinate, or None.
     spin
@@ -69,13 +69,13 @@ class JointMotion(ABC):
 
     @classmethod
     def direction(cls, joint: Joint) -> tuple[float, float, float] | None:
-        """Return the joint axis, given by the model file or fixed for this kind, or None."""
+        """Return the joint axis, from the model file or fixed for this kind of joint, or None."""
         return getattr(joint, "axis", None)
 
     def deforming(self, coordinates: tuple[int, ...]) -> tuple[int, ...]:
         """Return the indices of the joint coordinates that deform the link.
 
-        The other coordinates move the link as a rigid body.
+        Joint coordinates whose index is not returned move the link as a rigid body.
         """
         return ()
 
@@ -112,20 +112,21 @@ class JointMotion(ABC):
         """Return the Jacobian (6, k) of K relative to J, angular over linear, in axes of K."""
 
     def factors(self, q: Expr) -> list[tuple[Expr, Expr]]:
-        """Return rotation (3, 3) and position (3,) of each factor of K's motion, in order."""
+        """Return K's motion as a product of motions, each a rotation (3, 3) and position (3,)."""
         return [self.place(q)]
 
     def bias(self, q: Expr, v: Expr) -> Expr:
         """Return the velocity-dependent acceleration of K relative to J, in axes of K, (6,).
 
-        The result stacks angular over linear acceleration: the rates of change of K's angular
-        velocity and of the velocity of K's origin at constant rates of the coordinates.
+        Angular acceleration precedes linear acceleration: both are the rates of change of K's
+        angular velocity and of the velocity of K's origin at constant rates of the joint
+        coordinates.
         """
         return type(q)(6, 1)
 
 
 def still(q: Expr) -> tuple[Expr, Expr]:
-    """Return the identity rotation (3, 3) and zero position (3,), for K equal to J."""
+    """Return rotation (3, 3) and position (3,) of a frame K that coincides with J."""
     return type(q).eye(3), type(q)(3, 1)
 
 
@@ -135,7 +136,7 @@ def along_x() -> Pose:
 
 
 def column(index: int) -> Expr:
-    """Return a unit twist (6, 1) along one of six directions, angular 0 to 2, linear 3 to 5."""
+    """Return a unit velocity (6, 1): angular along x, y, z for index 0 to 2, linear for 3 to 5."""
     unit = ca.DM(6, 1)
     unit[index] = 1
     return unit

@@ -1,4 +1,4 @@
-"""Carriage joint: its coordinate is the station on a flexible link at which the next link rides."""
+"""Carriage joint, whose coordinate is the station [m] on the link along which another rides."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -28,7 +28,7 @@ class CarriageKinematics(JointMotion):
     def mounted(
         self, link: Link, before: Link | None, joint: Pose, root: Pose
     ) -> tuple[JointMotion, Pose, Pose]:
-        """Return the kinematics and frames; on a rigid rail the carriage is a prismatic joint."""
+        """Return kinematics and frames of the joint; on a rigid rail the joint is prismatic."""
         assert before is not None
         stroke = Stroke(before.span_ends, "station", "its rail ends there")
         if before.flexible:
@@ -38,9 +38,12 @@ class CarriageKinematics(JointMotion):
         return PrismaticKinematics(stroke), along, root
 
     def place(self, q: Expr) -> tuple[Expr, Expr]:
-        """Return the identity: K coincides with J, which moves with the station."""
+        """Return the identity, since K coincides with J, which moves with the station."""
         return still(q)
 
     def columns(self, q: Expr) -> Expr:
-        """Return zeros; `mechanics.kinematics` computes the motion along the deformed rail."""
+        """Return zeros (6, 1), since K does not move relative to J.
+
+        The module `flexarm.mechanics.kinematics` computes the motion of J along the deformed rail.
+        """
         return ca.DM(6, 1)

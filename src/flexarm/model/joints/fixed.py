@@ -9,15 +9,15 @@ from flexarm.spatial import Expr
 
 
 class FixedKinematics(JointMotion):
-    """Kinematics of a fixed joint."""
+    """Kinematics of a fixed joint, which has no coordinates."""
 
     name: ClassVar[str] = "fixed"
     units: ClassVar[tuple[str, ...]] = ()
 
     def place(self, q: Expr) -> tuple[Expr, Expr]:
-        """Return the identity: K coincides with J."""
+        """Return rotation and position of K in J: the identity and zero."""
         return still(q)
 
     def columns(self, q: Expr) -> Expr:
-        """Return an empty Jacobian, (6, 0)."""
+        """Return the Jacobian of a joint without coordinates, (6, 0)."""
         return ca.DM(6, 0)

@@ -12,7 +12,7 @@ from flexarm.spatial import Expr, Pose
 
 
 class SlidingKinematics(JointMotion):
-    """Kinematics of a sliding joint: the hub's mouth is fixed in J, the link slides out of it."""
+    """Kinematics of a sliding joint: a link slides out of a hub whose mouth is fixed in J."""
 
     name: ClassVar[str] = "sliding"
     units: ClassVar[tuple[str, ...]] = ("m",)
@@ -26,13 +26,13 @@ class SlidingKinematics(JointMotion):
         return 1.0, 0.0, 0.0
 
     def deforming(self, coordinates: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the index of the exposed length, a coordinate that deforms the link."""
+        """Return the index of the exposed length, which is a coordinate that deforms the link."""
         return coordinates
 
     def mounted(
         self, link: Link, before: Link | None, joint: Pose, root: Pose
     ) -> tuple[JointMotion, Pose, Pose]:
-        """Return the kinematics and frames; for a rigid link the joint is prismatic."""
+        """Return kinematics and frames of the joint; for a rigid link the joint is prismatic."""
         if link.flexible:
             return self, joint, root
         along, inner = along_x(), Pose.along(link.tip_length - link.length)
@@ -40,7 +40,7 @@ class SlidingKinematics(JointMotion):
         return PrismaticKinematics(), joint @ along, root
 
     def place(self, q: Expr) -> tuple[Expr, Expr]:
-        """Return the identity: K coincides with J."""
+        """Return rotation and position of K in J: the identity and zero."""
         return still(q)
 
     def columns(self, q: Expr) -> Expr:

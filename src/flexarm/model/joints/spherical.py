@@ -1,6 +1,6 @@
 """Spherical joint: three angles relative to a reference attitude.
 
-The reference attitude is replaced before the angles become singular.
+Simulations replace the reference attitude before the angles become singular.
 """
 
 from dataclasses import dataclass, replace
@@ -69,7 +69,10 @@ class SphericalKinematics(JointMotion):
         return ca.vertcat(angle_columns(q), type(q)(3, 3))
 
     def bias(self, q: Expr, v: Expr) -> Expr:
-        """Return the velocity-dependent angular acceleration of K, in axes of K, (6,)."""
+        """Return the velocity-dependent acceleration of K, in axes of K, (6,).
+
+        Angular acceleration precedes linear acceleration, which is zero.
+        """
         return ca.vertcat(angle_bias(q, v), type(q)(3, 1))
 
     @property

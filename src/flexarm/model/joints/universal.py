@@ -9,7 +9,7 @@ from flexarm.spatial import Expr, turn_about, turn_z
 
 
 class UniversalKinematics(JointMotion):
-    """Rotation about z by the first angle, then about the rotated y axis by the second [rad]."""
+    """Rotation about z by the first angle [rad], then about the rotated y axis by the second."""
 
     name: ClassVar[str] = "universal"
     units: ClassVar[tuple[str, ...]] = ("rad", "rad")
@@ -28,5 +28,8 @@ class UniversalKinematics(JointMotion):
         return ca.horzcat(first, column(1))
 
     def bias(self, q: Expr, v: Expr) -> Expr:
-        """Return the velocity-dependent angular acceleration of K, in axes of K, (6,)."""
+        """Return the velocity-dependent acceleration of K, in axes of K, (6,).
+
+        Angular acceleration precedes linear acceleration, which is zero.
+        """
         return -v[0] * v[1] * (ca.cos(q[1]) * column(0) + ca.sin(q[1]) * column(2))
