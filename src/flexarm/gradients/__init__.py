@@ -1,1 +1,1 @@
-"""Derivatives of runs by parameters, initial states and inputs."""
+"""Derivatives of simulated motions by parameters, initial states and inputs."""

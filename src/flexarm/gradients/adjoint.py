@@ -1,4 +1,4 @@
-"""Tangents and adjoint of a motion along given steps: forward and reverse derivatives."""
+"""Forward (tangent) and reverse (adjoint) derivatives of a simulation along given steps."""
 
 from dataclasses import dataclass
 
@@ -27,7 +27,7 @@ from flexarm.loops.sums import add, clear, copy, two_weighted_sums, weighted_sum
 
 @dataclass(kw_only=True)
 class MotionTangents(GivenSteps):
-    """Record of a motion's directional derivatives by parameters, inputs and initial state."""
+    """Record of a simulation's derivatives by parameters, inputs and initial state."""
 
     # columns: number of directions. numbers, matrix_numbers: count of arm parameters that enter the
     # rates, and that enter the mass, stiffness and damping matrices.
@@ -68,7 +68,7 @@ class MotionTangents(GivenSteps):
 
 @kernel
 def turn_modes(s: MotionTangents) -> None:
-    """Compute the tangents of the present modal basis along all directions."""
+    """Compute the derivatives of the present modal basis, one for every direction."""
     n = s.system.n
     for column in range(s.columns):
         copy(s.size, s.tangents[column * s.size :], s.tangent)
@@ -83,9 +83,10 @@ def turn_modes(s: MotionTangents) -> None:
 
 @kernel
 def state_tangent(s: MotionTangents, i: int, column: int, out: Array) -> None:
-    """Compute the tangent of the state at stage i along one direction, the index ``column``.
+    """Compute the derivative of the state at stage i of a step along one direction.
 
-    The modal state at the stage is read from s.modal.
+    The argument ``column`` is the index of the direction (a parameter, input or initial value). The
+    modal state at the stage is read from s.modal.
     """
     n = s.system.n
     own = column * s.stages
@@ -111,7 +112,7 @@ def state_tangent(s: MotionTangents, i: int, column: int, out: Array) -> None:
 
 @kernel
 def push_stage(s: MotionTangents, i: int) -> None:
-    """Propagate the tangents along all directions through the rates at stage i."""
+    """Compute the derivatives of the state derivative at stage i, one per direction."""
     n = s.system.n
     for column in range(s.columns):
         state_tangent(s, i, column, s.tangent)
@@ -131,7 +132,7 @@ def push_stage(s: MotionTangents, i: int) -> None:
 
 @kernel
 def keep_tangents(s: MotionTangents, j: int) -> None:
-    """Store the tangents at the start of step j if a sample time coincides with it."""
+    """Store the derivatives at the start of step j if a sample time coincides with it."""
     block = s.columns * s.size
     if s.ends_at[j] >= 0:
         copy(block, s.tangents, s.tangent_samples[s.ends_at[j] * block :])
@@ -139,7 +140,7 @@ def keep_tangents(s: MotionTangents, j: int) -> None:
 
 @kernel
 def push(s: MotionTangents) -> None:
-    """Integrate the motion over all steps, together with its tangents along all directions."""
+    """Simulate all steps, together with the derivatives of the state along all directions."""
     n = s.system.n
     prescribe(s.system, s.times[0], s.y)
     for column in range(s.columns):
@@ -171,7 +172,7 @@ def push(s: MotionTangents) -> None:
 
 @dataclass(kw_only=True)
 class Adjoint(GivenSteps):
-    """Record of the adjoint of a motion: derivatives of a scalar function of its samples."""
+    """Record of the adjoint of a simulation: derivatives of a scalar function of its samples."""
 
     # numbers, matrix_numbers: count of arm parameters that enter the rates, and that enter the
     # mass, stiffness and damping matrices.
@@ -219,9 +220,10 @@ class Adjoint(GivenSteps):
 
 @kernel
 def add_seed(s: Adjoint, j: int) -> None:
-    """Add the seed of the sample at the start of step j, if it has one, to the adjoint.
+    """Add to the adjoint the function's derivative by the state at the start of step j, if any.
 
-    A seed is the derivative of the scalar function by the state at a sample.
+    The scalar function has such a derivative (a seed) at each sample. Steps whose start is no
+    sample have none.
     """
     if s.ends_at[j] >= 0:
         add(s.size, 1.0, s.seeds[s.ends_at[j] * s.size :], s.adjoint)
@@ -229,7 +231,7 @@ def add_seed(s: Adjoint, j: int) -> None:
 
 @kernel
 def to_rows(n: int, rows: Array, y: Array, out: Array) -> None:
-    """Add the product of the matrix ``rows``, (n, n), with the vector y to the vector out."""
+    """Add the product of the matrix ``rows``, (n, n), and the vector y to the vector ``out``."""
     for r in range(n):
         total = 0.0
         for i in range(n):
@@ -239,16 +241,17 @@ def to_rows(n: int, rows: Array, y: Array, out: Array) -> None:
 
 @kernel
 def spread(n: int, down: Array, across: Array, out: Array) -> None:
-    """Add the outer product of two vectors of length n to the matrix out, (n, n)."""
+    """Add the outer product of two vectors of length n to the matrix ``out``, (n, n)."""
     for r in range(n):
         add(n, down[r], across, out[r * n :])
 
 
 @kernel
 def go_back(s: Adjoint, i: int) -> None:
-    """Propagate derivatives by the state at stage i back to earlier stages and the step's start.
+    """Convert derivatives by the state at stage i to derivatives by earlier stages.
 
-    The derivatives are read from s.share, and from s.modal for the modal state.
+    The derivatives by the state at the stage are read from s.share, those by the modal state from
+    s.modal. Derivatives by the state at the start of the step are added too.
     """
     n = s.system.n
     zero_prescribed(s, s.share)
@@ -284,7 +287,7 @@ def go_back(s: Adjoint, i: int) -> None:
 
 @kernel
 def pull_stage(s: Adjoint, j: int, i: int, state: Array) -> None:
-    """Propagate the adjoint back through the evaluation of the rates at stage i of step j."""
+    """Propagate the adjoint back through the equations of motion at stage i of step j."""
     n = s.system.n
     extra = s.size - 2 * n
     t = s.times[j] + s.c[i] * s.table_h
@@ -313,7 +316,7 @@ def pull_stage(s: Adjoint, j: int, i: int, state: Array) -> None:
 
 @kernel
 def find_modal(s: Adjoint, places: Array) -> None:
-    """Recompute the modal states of a step from the rates stored at the step's stages."""
+    """Recompute the modal states of a step from the stored state derivatives of its stages."""
     n = s.system.n
     weighted_sum(n, n, s.basis[n * n :], places[n:], s.x)
     for i in range(s.stages + 1):
@@ -325,7 +328,7 @@ def find_modal(s: Adjoint, places: Array) -> None:
 
 @kernel
 def pull_step(s: Adjoint, j: int, places: Array) -> None:
-    """Propagate the adjoint back over step j, given the states and rates at its stages."""
+    """Propagate the adjoint from the end of step j to its start."""
     t = s.times[j]
     n = s.system.n
     tabulate(s, j, 3)
@@ -349,7 +352,7 @@ def pull_step(s: Adjoint, j: int, places: Array) -> None:
 
 @kernel
 def pull_modes(s: Adjoint, state: Array) -> None:
-    """Propagate derivatives by the modal basis back to the parameters and the state."""
+    """Convert derivatives by the modal basis to derivatives by parameters and state."""
     n = s.system.n
     enter_state(s.system, state)
     turn_back(n, s.basis, s.basis_back, s.matrix)
@@ -365,7 +368,7 @@ def pull_modes(s: Adjoint, state: Array) -> None:
 
 @kernel
 def pull(s: Adjoint) -> None:
-    """Propagate the adjoint back over all steps, recomputing states from each checkpoint."""
+    """Propagate the adjoint back over all steps, with states recomputed from checkpoints."""
     n = s.system.n
     block = 2 * s.stages * s.size
     width = 3 * n * n + 2 * n

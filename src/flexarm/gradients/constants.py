@@ -1,4 +1,4 @@
-"""Tolerances and step sizes of derivatives of runs, each with its unit and reason."""
+"""Tolerances and step sizes for derivatives of simulations, each with unit and reason."""
 
 # State-dependent events
 # Relative overshoot of an event's quantity, below which the quantity counts as touching its

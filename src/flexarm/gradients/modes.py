@@ -1,8 +1,8 @@
-"""Derivatives of modes and of modal responses by mass, stiffness and damping matrices.
+"""Derivatives of modes and modal responses by mass, stiffness and damping matrices.
 
-A modal basis is one array: modes and inverse modes, (n, n) each, squared frequencies, (n,), damping
-rates, (n,), and the damping matrix in modes, (n, n).  Tangents of a basis, and derivatives by a
-basis, omit the damping matrix.
+A modal basis is stored as one array: modes and inverse modes, (n, n) each, squared frequencies,
+(n,), damping rates, (n,), and the damping matrix in modal coordinates, (n, n). Derivatives of a
+modal basis, and derivatives by it, are stored without the damping matrix.
 """
 
 from flexarm.integrate.constants import RESPONSE_TERMS
@@ -14,9 +14,10 @@ from flexarm.loops.language import Array
 
 @kernel
 def responses_along(square: float, loss: float, t: float, out: Array, by_square: Array) -> None:
-    """Compute an oscillator's responses to polynomial forcing, and their frequency derivatives.
+    """Compute responses of an oscillator to polynomial forcing, and their derivatives.
 
-    `flexarm.integrate.methods.oscillator.responses` defines the responses.
+    The responses are those of `flexarm.integrate.methods.oscillator.responses`, and the derivatives
+    are by the squared frequency.
     """
     tau = t
     halvings = 0
@@ -31,12 +32,12 @@ def responses_along(square: float, loss: float, t: float, out: Array, by_square:
 
 @kernel
 def responses_by_loss(square: float, loss: float, out: Array, by_square: Array, by: Array) -> None:
-    """Convert derivatives of an oscillator's responses by frequency to derivatives by damping.
+    """Convert derivatives of oscillator responses by frequency to derivatives by damping.
 
-    A unit change of the damping rate acts like a force equal to minus the response's rate; a unit
-    change of the squared frequency acts like a force equal to minus the response. Hence the
-    derivative of a response by the damping rate equals the derivative of the response's rate by the
-    squared frequency.
+    A unit change of the squared frequency acts like a force equal to minus the response, and a unit
+    change of the damping rate like a force equal to minus the time derivative of the response.
+    Hence the derivative of a response by the damping rate equals the derivative, by the squared
+    frequency, of the time derivative of the response.
     """
     by[0] = by_square[1]
     by[1] = -loss * by_square[1] - square * by_square[0] - out[0]
@@ -47,7 +48,7 @@ def responses_by_loss(square: float, loss: float, out: Array, by_square: Array, 
 
 @kernel
 def _series_along(square: float, loss: float, t: float, out: Array, by: Array) -> None:
-    """Sum the power series of an oscillator's responses and of their frequency derivatives."""
+    """Sum power series of an oscillator's responses and of their frequency derivatives."""
     fall = loss * t
     turn = square * t * t
     a = 1.0
@@ -88,9 +89,9 @@ def _series_along(square: float, loss: float, t: float, out: Array, by: Array) -
 def add_time_along(
     square: float, loss: float, t: float, begin: Array, begin_by: Array, out: Array, by: Array
 ) -> None:
-    """Advance an oscillator's responses, and their derivatives by squared frequency, by the time t.
+    """Advance oscillator responses, and derivatives by squared frequency, by a time t [s].
 
-    The responses are advanced by `flexarm.integrate.methods.oscillator.add_time`.
+    The responses themselves are advanced by `flexarm.integrate.methods.oscillator.add_time`.
     """
     s = out[0]
     d0 = by[0]
@@ -114,9 +115,10 @@ def add_time_along(
 
 @kernel
 def turn(n: int, basis: Array, changes: Array, mixing: Array, out: Array) -> None:
-    """Compute the tangent of a modal basis from the changes of mass, stiffness and damping.
+    """Compute the derivative of a modal basis from those of the system matrices.
 
-    ``changes`` contains the changes of the three matrices in modes, (3, n, n).
+    The argument ``changes``, (3, n, n), contains the derivatives of mass, stiffness and damping
+    matrix in modal coordinates.
     """
     squares = basis[2 * n * n :]
     inverse = basis[n * n :]
@@ -140,9 +142,9 @@ def turn(n: int, basis: Array, changes: Array, mixing: Array, out: Array) -> Non
 
 @kernel
 def _mix_modes(n: int, squares: Array, damping: Array, changes: Array, mixing: Array) -> None:
-    """Compute the change of each mode as a combination of the modes, coefficients (n, n).
+    """Compute the derivative of each mode as a combination of all modes, (n, n).
 
-    Modes of equal frequency are combined so that the damping matrix in modes stays diagonal.
+    Modes of equal frequency are combined so that their damping matrix stays diagonal.
     """
     top = largest(n, squares)
     for i in range(n):
@@ -168,9 +170,10 @@ def _mix_modes(n: int, squares: Array, damping: Array, changes: Array, mixing: A
 
 @kernel
 def turn_back(n: int, basis: Array, by: Array, out: Array) -> None:
-    """Convert derivatives by mode shapes to derivatives by mass, damping and stiffness in modes.
+    """Convert derivatives by a modal basis to derivatives by the system matrices.
 
-    ``out`` contains derivatives by mass, stiffness and damping in modes, (3, n, n).
+    The array ``out``, (3, n, n), contains the derivatives by mass, stiffness and damping matrix in
+    modal coordinates.
     """
     squares = basis[2 * n * n :]
     inverse = basis[n * n :]
@@ -193,7 +196,7 @@ def turn_back(n: int, basis: Array, by: Array, out: Array) -> None:
 
 @kernel
 def _unmix_modes(n: int, squares: Array, damping: Array, out: Array) -> None:
-    """Propagate derivatives by the coefficients of `_mix_modes` back to the modal matrices."""
+    """Convert derivatives by the result of `_mix_modes` to those by the system matrices."""
     top = largest(n, squares)
     most = largest(n, squares[n:])
     for i in range(n):

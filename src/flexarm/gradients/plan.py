@@ -1,4 +1,4 @@
-"""Sequence of steps of a run, fixed while the run is differentiated."""
+"""Integration steps of a simulation, fixed while the simulation is differentiated."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -14,22 +14,24 @@ from flexarm.spatial import Array
 
 @dataclass(frozen=True)
 class StepSequence:
-    """Steps of one phase of a run, fixed while the run is differentiated.
+    """Integration steps of one phase of a simulation, fixed while it is differentiated.
 
-    A phase is a part of the run between events, in which positions and rates are continuous.
+    A phase is the part of a simulation between two events, in which coordinates and rates are
+    continuous.
 
     Attributes
     ----------
     ends
-        Step boundaries [s], which include the sample times.
+        Step boundaries [s], including the sample times.
     times
-        Sample times [s], with start and end of the phase.
+        Sample times [s], including start and end of the phase.
     discrete
         Discrete state of the arm in the phase.
     ended
         Index of the state-dependent event at the end of the phase, or -1.
     renewed
-        Per step, 1 if modes are recomputed at its start, else 0; empty for a method without modes.
+        For each step, 1 if the modes are recomputed at its start, else 0; empty for a method
+        without modes.
     """
 
     ends: Array
@@ -40,20 +42,20 @@ class StepSequence:
 
     @property
     def lengths(self) -> Array:
-        """Step lengths [s], rounded so that lengths equal up to rounding errors are identical."""
+        """Step lengths [s]; lengths that are equal up to rounding errors are made identical."""
         grain = self._grain
         return np.asarray(np.round(np.diff(self.ends) / grain) * grain)
 
     @property
     def _grain(self) -> float:
-        """Time increment [s] of which step lengths are multiples, so that equal ones match."""
+        """Time [s] of which step lengths are made multiples, so that equal steps are identical."""
         return 4 * float(np.spacing(self.ends[-1]))
 
     @cached_property
     def starts(self) -> Ints:
-        """Indices of the first step of each segment between checkpoints, then the number of steps.
+        """Index of the first step after each checkpoint, followed by the number of steps.
 
-        For a method with modes, segments begin only at steps that recompute the modes.
+        For a method with modes, checkpoints are only at steps that recompute the modes.
         """
         count = len(self.ends) - 1
         able = np.flatnonzero(self.renewed) if len(self.renewed) else np.arange(count)
@@ -61,10 +63,10 @@ class StepSequence:
         return np.append(np.unique(able[places[places < len(able)]]), count)
 
     def between(self, begin: float, end: float) -> "StepSequence":
-        """Return the steps from ``begin`` to ``end`` [s]; a step is split at a new boundary.
+        """Return the steps from ``begin`` to ``end`` [s]; a step is divided at a new boundary.
 
-        The additional steps lead from the new start to the old one, and from the old end to the new
-        one.
+        If the interval is longer than the sequence, one step is added from the new start to the old
+        start, and one from the old end to the new end.
         """
         first = [begin] if abs(begin - self.ends[0]) > self._grain else []
         last = [end] if abs(end - self.ends[-1]) > self._grain else []
@@ -76,5 +78,5 @@ class StepSequence:
 
 
 def roundings(times: Array) -> Array:
-    """Return the rounding tolerance [s] of each time, within which two instants count as equal."""
+    """Return the rounding error [s] of each time, within which two instants count as equal."""
     return np.asarray(INSTANT_ROUNDING * np.maximum(np.abs(times), INSTANT_SCALE))

@@ -1,6 +1,6 @@
-"""State derivatives of a motion, with all parameters of the arm as symbols, and their gradients.
+"""Equations of motion with all parameters of the arm as symbols, and their derivatives.
 
-The state is y = (q, v, x): coordinates, rates, and states of servos and drives.
+The state is y = (q, v, x): coordinates, rates, and the states x of servos and drives.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ WEIGHT, TANGENT, PULSE, DIRECTION = "weight", "tangent", "pulse", "direction"
 
 @dataclass(frozen=True)
 class RateFunctions:
-    """Compiled rates of a motion, with derivatives in reverse and in forward mode."""
+    """Compiled state derivatives of an arm, and their derivatives in forward and reverse mode."""
 
     # Control law: a CasADi function from (t, q, v) to inputs u, which replaces inputs and servos,
     # or None.
@@ -33,12 +33,12 @@ class RateFunctions:
     def member(self, name: str, formulation: Formulation, others: Others) -> BoundKernel:
         """Return the compiled function of a given name, with parameters of the arm as inputs.
 
-        ``rates`` computes accelerations and rates of further states (a, dx), ``matrices`` mass,
-        stiffness and damping (M, K, D), ``event_values`` the event functions. The prefix
-        ``pulled `` computes the product of a row vector ``weight`` with the Jacobian by state,
-        inputs and parameters; the prefix ``pushed `` computes the directional derivative along
-        tangents of state, inputs and parameters. ``others`` returns further arms for which the
-        compiled code must be valid.
+        The function ``rates`` computes accelerations and derivatives of actuator states (a, dx),
+        ``matrices`` computes mass, stiffness and damping matrix (M, K, D), and ``event_values`` the
+        event functions. With the prefix ``pulled ``, a function computes the product of a row
+        vector ``weight`` and its Jacobian by state, inputs and parameters. With the prefix ``pushed
+        ``, it computes its derivative along a direction of state, inputs and parameters. The
+        argument ``others`` returns further arms for which the compiled code must be valid.
         """
         how, _, kind = name.rpartition(" ")
         trace = {
@@ -66,14 +66,14 @@ class RateFunctions:
         return ca.Function("matrices", symbols, results, function.name_in(), function.name_out())
 
     def _actuators(self, formulation: Formulation) -> Actuators:
-        """Return the servos and drive trains; no servos if a control law replaces them."""
+        """Return the servos and drive trains; without servos if a control law replaces them."""
         actuators = replace(
             actuators_of(formulation.model), event_functions=(), loss_channels=(), impulses=0
         )
         return actuators if self.law is None else replace(actuators, servos=())
 
     def _trace(self, formulation: Formulation) -> ca.Function:
-        """Return the symbolic rates (a, dx), with servo and drive-train parameters as symbols."""
+        """Return a CasADi function of accelerations and derivatives of actuator states (a, dx)."""
         return self._picked(formulation, self._actuators(formulation), ("a", "dx"))
 
     def _event_values(self, formulation: Formulation) -> ca.Function:
@@ -83,7 +83,7 @@ class RateFunctions:
     def _picked(
         self, formulation: Formulation, actuators: Actuators, output_names: tuple[str, ...]
     ) -> ca.Function:
-        """Return a symbolic function of the requested outputs, without empty outputs."""
+        """Return a CasADi function of the requested outputs, without empty ones."""
         motion = motion_of(formulation, self.law, actuators)
         symbols = motion.sx_in()
         outputs = dict(zip(motion.name_out(), motion.call(symbols, True, False), strict=True))
@@ -117,10 +117,10 @@ def _pulled(rates: ca.Function) -> ca.Function:
 def pushed(
     function: ca.Function, along: Mapping[str, Sequence[str]], *, values: bool = False
 ) -> ca.Function:
-    """Return a function of the directional derivative of all results, as one vector.
+    """Return a function of the derivative of all outputs along a direction, as one vector.
 
-    ``along`` lists, by the name of each tangent, the inputs that the tangent belongs to.  With
-    ``values``, the function returns the results too.
+    The argument ``along`` lists the inputs to which each part of the direction belongs, by the name
+    of this part. With ``values``, the function returns the outputs too.
     """
     symbols, result = _taken_apart(function)
     by = {
@@ -136,7 +136,7 @@ def pushed(
 def _function(
     name: str, symbols: dict[str, ca.SX], more: dict[str, ca.SX], results: dict[str, ca.SX]
 ) -> ca.Function:
-    """Return a CasADi function whose last input is the vector of the arm's parameters, if any."""
+    """Return a CasADi function whose last input is the vector of the arm's parameters."""
     inputs = {k: s for k, s in symbols.items() if k != NUMBERS} | more
     inputs |= {k: s for k, s in symbols.items() if k == NUMBERS}
     return ca.Function(

@@ -1,4 +1,4 @@
-"""Differentiable runs of an arm: simulation of the phases between events along recorded steps."""
+"""Differentiable simulations of an arm, phase by phase between events."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -95,10 +95,10 @@ TABLEAUS = {"rk4": rk4.TABLEAU, "dop853": dop853.TABLEAU, "etd4": etd4.TABLEAU}
 def recorded(
     task: InitialValueProblem, method: Method, rtol: float, step: float | None = None
 ) -> tuple[Array, Array, tuple[int, ...], float]:
-    """Simulate a motion once; return step ends, mode renewal times, crossed events and end time.
+    """Simulate a phase once; return step ends, times of new modes, events and end time.
 
-    All times are in [s]. Events are given by their indices; there is none if the run reached the
-    end of the task.
+    All times are in [s]. The events are the indices of those that end the phase; the tuple is empty
+    if the simulation reaches the end of the initial-value problem.
     """
     m, tries = make_ready(new_state(task, method, rtol, step)), method.renewed_after
     step_ends, renewed, event_found = [task.times[:1]], [], bool(first_out_of_bounds(m) >= 0)
@@ -129,8 +129,8 @@ def recorded(
 def divided(stops: Array, recorded_ends: Array, count: Array, finer: int = 1) -> Array:
     """Return step ends [s] that include all stops, with steps no longer than recorded ones.
 
-    ``recorded_ends`` are ends of recorded steps [s] and ``count`` their step numbers; ``finer``
-    multiplies the number of steps between two stops.
+    The argument ``recorded_ends`` contains the ends of the recorded steps [s], and ``count`` their
+    step numbers. The number of steps between two stops is multiplied by ``finer``.
     """
     passed = np.interp(stops, recorded_ends, count)
     parts = np.maximum(1, np.floor(np.diff(passed) + 0.999999)).astype(int) * finer
@@ -142,7 +142,7 @@ def divided(stops: Array, recorded_ends: Array, count: Array, finer: int = 1) ->
 
 
 def apart(times: Array) -> Array:
-    """Return sorted times [s] without duplicates that differ by rounding only."""
+    """Return sorted times [s]; times that are equal up to rounding are returned once."""
     times = np.unique(times)
     near = np.append(True, np.diff(times) > roundings(times[1:]))
     distinct = np.asarray(times[near])
@@ -151,10 +151,9 @@ def apart(times: Array) -> Array:
 
 
 def _refuse_jumps(model: Model, times: Array) -> None:
-    """Raise SimulationError if states or forces of a run jump, so that no gradient exists.
+    """Raise SimulationError if states or forces jump, so that no derivative exists.
 
-    The error is raised for events that are not differentiable, dry friction, and brakes that can
-    slip.
+    Such jumps are caused by dry friction, by brakes that can slip, and by some kinds of events.
     """
     refuse_events(model, float(times[-1]))
     start = DiscreteState.at_start(model)
@@ -166,19 +165,19 @@ def _refuse_jumps(model: Model, times: Array) -> None:
 
 @dataclass(frozen=True, repr=False)
 class Differentiable:
-    """Runs of an arm as a differentiable function of parameters, start and inputs.
+    """Simulations of an arm as a differentiable function of parameters, start and inputs.
 
     Attributes
     ----------
     equation
-        Equation of motion of the arm as given.
+        Equation of motion of the arm with the parameter values of its model file.
     parameters
-        Model-file keys of the parameters with respect to which runs are differentiated.
+        Model-file keys of the parameters by which simulations are differentiated.
     times
         Sample times [s], shape (T,).
     method, rtol, step, inputs, functions
-        Integration method, relative tolerance, length of equal steps [s] (None: derived from the
-        tolerance), inputs by joint, and compiled rates of the motion.
+        Integration method; relative tolerance; fixed step size [s], or None to derive it from the
+        tolerance; inputs by joint; compiled equations of motion.
     finer
         Number of parts into which each step of rk4 is divided.
     """
@@ -194,7 +193,7 @@ class Differentiable:
     finer: int = 1
 
     def __post_init__(self) -> None:
-        """Raise SimulationError if states or forces jump before the end of the run."""
+        """Raise SimulationError if states or forces jump before the end of the simulation."""
         _refuse_jumps(self.equation.model, self.times)
 
     def __repr__(self) -> str:
@@ -204,7 +203,7 @@ class Differentiable:
 
     @property
     def values(self) -> Array:
-        """Values of the parameters in the arm as given, shape (k,)."""
+        """Values of the k parameters in the model file, (k,)."""
         return parameter_values(self.equation.model.arm, self.parameters)
 
     def at(
@@ -221,41 +220,40 @@ class Differentiable:
         steps: Array | HybridTrajectory | None = None,
         like: HybridTrajectory | None = None,
     ) -> HybridTrajectory:
-        """Simulate the arm and return a trajectory that can be differentiated.
+        """Simulate the arm; the result can be differentiated.
 
         Parameters
         ----------
         values
-            Parameter values, shape (k,); if None, the arm's values.
+            Parameter values, shape (k,); None for those of the model file.
         q, v
             Initial coordinates and rates, shape (n,) each. If both are None, the run starts at the
             initial state of the model file, or in equilibrium if the file says so; if only one is
             None, it is zero. Servos without a target hold the initial position of the model file.
         inputs
             Inputs at the samples: an array (T, inputs) for all driven joints, or a mapping from
-            joint name to an array (T,).  Joints that are not in the mapping have the inputs of the
-            arm, as functions of time.
+            joint name to an array (T,). Joints that are not in the mapping have the inputs of the
+            model file.
         offsets, delays
-            Constants added to the inputs, and times [s] by which inputs act later, by name of the
+            Constants added to the inputs, and times [s] by which inputs are delayed, by name of the
             driven joint.
         interpolation
             ``hold``, ``linear`` (default) or ``cubic``, by name of the driven joint: how inputs
             are interpolated between the samples.
         positions
-            Positions [rad], [m] of joints that rest there at the start for any input, for example
-            by friction; only for a start in equilibrium.
+            Positions [rad] or [m] of joints that are held at the start, for example by friction,
+            whatever the input; only for a start in equilibrium.
         steps
-            Another run whose steps are used, or an array of step ends [s]; None to choose the
-            steps. A state-dependent event may then occur at another time than in the other run, but
-            between the same samples.
+            Another result of this method whose integration steps are used, or an array of step ends
+            [s]; None to choose the steps. With the steps of another simulation, an event may happen
+            at another time than there, but between the same samples.
         like
-            Another run of the arm at the same parameter values, whose model is used instead of
-            building the model again.
+            Another result of this method at the same parameter values, whose model is reused.
 
         Returns
         -------
         HybridTrajectory
-            The run, with methods that compute its derivatives.
+            Result of the simulation, with methods that compute derivatives.
         """
         model, arms, known_slopes = (
             self._arms(values) if like is None else self._near(like.parts[0].task.equation.model)
@@ -325,7 +323,7 @@ class Differentiable:
         return HybridTrajectory(tuple(parts), self.times, tuple(entries[1:]))
 
     def _again(self, trajectory: RecordedTrajectory, t: float) -> Trajectories:
-        """Return the trajectory of a phase from time t [s] on, along the steps of another run."""
+        """Return the result of a phase from time t [s] on, along the steps of another result."""
         plan, end = trajectory.plan, float(trajectory.plan.ends[-1])
         if plan.ended < 0:
             return [trajectory.by(plan.between(t, end))], (), end
@@ -334,9 +332,10 @@ class Differentiable:
         return [phase], (), float(phase.t[-1])
 
     def _arms(self, values: Sequence[float] | Array | None) -> tuple[Model, Arms, Known]:
-        """Return the model for given parameter values, a builder of perturbed models, and a cache.
+        """Return the model for parameter values, a builder of perturbed models, and a cache.
 
-        The cache stores derivatives. The result for the latest parameter values is reused.
+        The cache is for derivatives by parameters. The model for the latest parameter values is
+        reused.
         """
         key, model = repr(np.array(values).tolist()), self.equation.model
         arms = self._last.get(key)
@@ -351,7 +350,7 @@ class Differentiable:
     def _near(self, model: Model) -> tuple[Model, Arms, Known]:
         """Return the model, a builder of perturbed models, and an empty cache of derivatives.
 
-        The builder returns models with a small change of one parameter, by parameter key.
+        The builder returns models in which one parameter is slightly changed, by parameter key.
         """
         return model, cache(partial(nearby, model, self.parameters)), {}
 
@@ -360,12 +359,12 @@ class Differentiable:
         return {}
 
     def _phase(self, model: Model, discrete: DiscreteState, t: float) -> StepSequence:
-        """Return the phase that begins at time t [s], in one step between its samples."""
+        """Return the phase that begins at t [s], integrated in one step between two samples."""
         times = times_of(self.times, t, next_stop(model, t, float(self.times[-1])))
         return StepSequence(times, times, discrete)
 
     def _begin(self, model: Model) -> StepSequence:
-        """Return the first phase, with events at time 0 applied."""
+        """Return the first phase of the simulation, with events at time 0 applied."""
         t, before = float(self.times[0]), DiscreteState.at_start(model)
         entry = Entry(self.equation, model, dict, before, tuple(before.due(model, t)), t)
         return self._phase(model, entry.state(np.concatenate(start_state(model)))[1], t)
@@ -373,7 +372,7 @@ class Differentiable:
     def _plans(
         self, model: Model, steps: Array | HybridTrajectory | None
     ) -> tuple[StepSequence, ...]:
-        """Return the step sequences of a given run, one per phase; none if ``steps`` is None."""
+        """Return the steps of another simulation, one sequence per phase."""
         if steps is None:
             return ()
         if isinstance(steps, HybridTrajectory):
@@ -388,14 +387,16 @@ class Differentiable:
     def jax(self) -> Callable[..., Any]:
         """Return a JAX function that maps (values, q, v, inputs) to (q, v) at the samples.
 
-        The function computes its gradient by the adjoint; the package jax is required.
+        The gradient of the JAX function is computed by the adjoint method. The package jax is
+        required.
         """
         return jax_function(self)
 
     def torch(self) -> Callable[..., Any]:
         """Return a PyTorch function that maps (values, q, v, inputs) to (q, v) at the samples.
 
-        The function computes its gradient by the adjoint; the package torch is required.
+        The gradient of the PyTorch function is computed by the adjoint method. The package torch is
+        required.
         """
         return torch_function(self)
 
@@ -407,19 +408,19 @@ class Differentiable:
 
     @property
     def start(self) -> tuple[Array, Array]:
-        """Initial coordinates and rates of the arm as given, shape (n,) each."""
+        """Initial coordinates and rates of the model file, (n,) each."""
         return self._first.start.q, self._first.start.v
 
     @cached_property
     def input_samples(self) -> Array:
-        """Inputs of the arm as given at the sample times, shape (T, inputs)."""
+        """Inputs of the model file at T sample times, (T, inputs)."""
         values = [channel.at(self.times)[0] for channel in self._first.groups[0]]
         return np.array(values).reshape(-1, len(self.times)).T
 
     def _task(
         self, model: Model, state: State | None, phase: StepSequence
     ) -> tuple[InitialValueProblem, tuple[int, ...]]:
-        """Return the initial value problem of a phase, and the coordinates that brakes hold."""
+        """Return the initial-value problem of a phase, and the coordinates that brakes hold."""
         home, discrete = start_state(model)[0], phase.discrete
         bounds = bounds_in(discrete, model, float(phase.times[0]))
         model, holding = situated(discrete, model), discrete.holding(model)
@@ -442,7 +443,7 @@ class Differentiable:
         offsets: Mapping[str, float],
         positions: Mapping[str, float],
     ) -> SteadyStart | None:
-        """Return the start in equilibrium; None for an arm that starts as its model file says."""
+        """Return the start in equilibrium; None if the model file states another start."""
         if model.arm.start == "stated":
             return None
         names = input_names(model)
@@ -460,7 +461,7 @@ class Differentiable:
     def _samples(
         self, names: Sequence[str], inputs: Array | Mapping[str, Array] | None
     ) -> dict[str, Array]:
-        """Return sampled inputs by joint, checked, (T,) each."""
+        """Return checked inputs at T samples by joint, (T,) each."""
         count = len(self.times)
         if inputs is None:
             return {}
@@ -477,7 +478,7 @@ class Differentiable:
         delays: Mapping[str, float],
         interpolation: Mapping[str, Interpolation],
     ) -> InitialValueProblem:
-        """Return the problem with sampled inputs instead of its own, with offsets and delays."""
+        """Return an initial-value problem with sampled inputs, offsets and delays."""
         names = [channel.name for channel in task.groups[0]]
         samples = self._samples(names, inputs)
         arguments: dict[str, Mapping[str, Any]] = {
@@ -508,13 +509,13 @@ class Differentiable:
 
     @cached_property
     def _smooth(self) -> set[tuple[int, ...]]:
-        """Phases, each given by the events before it, for which functions of time were checked."""
+        """Phases, by the events before them, whose functions of time were already checked."""
         return set()
 
     def _refuse_functions_of_time(self, phase: StepSequence) -> None:
         """Raise FlexarmError if a parameter changes an event time or a function of time.
 
-        Functions of time are inputs, targets and prescribed motions.
+        The functions of time are inputs, targets and prescribed motions.
         """
         happened = tuple(phase.discrete.done)
         if happened in self._smooth:
@@ -544,10 +545,10 @@ class Differentiable:
         self._smooth.add(happened)
 
     def _trajectories(self, trajectory: RecordedTrajectory) -> Trajectories:
-        """Return the trajectories of a phase, with steps chosen for this phase.
+        """Return the parts of a phase, simulated along steps that are chosen for this phase.
 
-        A state-dependent event ends the phase early; the list is empty if it occurs at the start of
-        the phase.
+        An event at a zero crossing ends the phase early. The list is empty if the event happens at
+        the start of the phase.
         """
         plan, events_seen, t = self._plan(trajectory.task, trajectory.plan)
         model, discrete, (begin, end) = (
@@ -572,10 +573,10 @@ class Differentiable:
     def _plan(
         self, task: InitialValueProblem, phase: StepSequence
     ) -> tuple[StepSequence, tuple[int, ...], float]:
-        """Return the steps of a phase, the state-dependent events that end it, and their time [s].
+        """Return the steps of a phase, the events at zero crossings that end it, and its end [s].
 
-        Steps are equal for a method with equal steps; otherwise they follow a run by the adaptive
-        method.
+        A method with a fixed step size takes equal steps. Otherwise the steps are those of a
+        simulation with adaptive steps.
         """
         listed = jumps([channel for group in task.groups for channel in group])
         inside = listed[(listed > task.times[0]) & (listed < task.times[-1])]
@@ -603,7 +604,7 @@ class Differentiable:
 
 
 def _state(model: Model, q: Array | None, v: Array | None) -> State | None:
-    """Return the state with given coordinates or rates, the others 0; None if none is given."""
+    """Return a state with the given coordinates or rates, 0 where not given; None without any."""
     if q is None and v is None:
         return None
     still, shape = np.zeros(model.size), (model.size,)
@@ -633,7 +634,7 @@ def differentiable(
     inputs: Mapping[str, Any] | None = None,
     control: ca.Function | None = None,
 ) -> Differentiable:
-    """Build runs of an arm that can be differentiated by parameters, start and inputs.
+    """Build simulations of an arm that can be differentiated by parameters, start and inputs.
 
     Parameters
     ----------
@@ -645,22 +646,22 @@ def differentiable(
         Keys of numbers in the model file, such as ``payload.mass`` or
         ``links.1.joint.servo.damping``.
     method
-        ``rk4`` takes equal steps. ``dop853`` and ``etd4`` take as many steps between two samples as
-        an adaptive run by the same method; ``etd4`` recomputes its modes where the adaptive run
-        did.
+        Integration method. ``rk4`` takes equal steps. ``dop853`` and ``etd4`` take as many steps
+        between two samples as a simulation with adaptive steps; ``etd4`` recomputes its modes where
+        that simulation did.
 
     Returns
     -------
     Differentiable
-        Object whose method ``at`` returns a run; methods ``gradient`` and ``sensitivities`` of the
-        run compute derivatives.
+        Object whose method ``at`` simulates the arm. The result of ``at`` has methods ``gradient``
+        and ``sensitivities``, which compute derivatives.
 
     Raises
     ------
     SimulationError
-        If the arm cannot be simulated, or if a run contains an element that is not differentiated:
+        If the arm cannot be simulated, or if it has an element that cannot be differentiated:
         quantities that end the run, ties of the tip, dry friction, brakes that slip, sampled
-        servos, nodes of a rail.
+        servos, curvature jumps of a rail.
     """
     options = RunOptions.of(
         t_end=t_end, dt=dt, method=method, rtol=rtol, step=step, formulation=formulation,
@@ -759,7 +760,7 @@ def torch_function(runs: Differentiable) -> Callable[..., Any]:
 def _arguments(runs: Differentiable, values: Any, q: Any, v: Any, inputs: Any) -> dict[str, Any]:
     """Return the arguments that are not None, by name.
 
-    If only one of q and v is given, the other is the start of the arm.
+    If only one of q and v is given, the other one is that of the model file.
     """
     if q is not None or v is not None:
         q, v = (own if x is None else x for own, x in zip(runs.start, (q, v), strict=True))

@@ -1,4 +1,4 @@
-"""Start of a run in equilibrium, and its derivatives by the implicit function theorem.
+"""Start of a simulation in equilibrium, and its derivatives (implicit function theorem).
 
 At the equilibrium the forces R(y, p) along the free coordinates y are 0 for all parameters p, so
 that dy/dp = -(dR/dy)^-1 dR/dp. The matrix dR/dy is the tangent stiffness.
@@ -25,7 +25,7 @@ DIFFERENCE = difference_weights(CENTRAL)
 
 
 class EquationTangent(Tangent):
-    """Equation of motion of a model, with compiled functions that models of one structure share."""
+    """Equation of motion of a model, with compiled functions for all models alike."""
 
     def __init__(self, equation: Equation, model: Model) -> None:
         super().__init__(model)
@@ -33,11 +33,11 @@ class EquationTangent(Tangent):
         self.equation = replace(equation, formulation=formulation, _compiled={})
 
     def force(self, point: OperatingPoint, a: Array) -> Array:
-        """Compute the generalised force for accelerations a, without inputs, (n,)."""
+        """Compute the generalised force for accelerations a, inputs left out, (n,)."""
         return self.equation.inverse_dynamics(point.q, point.v, a, point.t)
 
     def matrices(self, point: OperatingPoint, a: Array) -> LinearModel:
-        """Return M, D and K, the derivatives of the force by a, v and q, at accelerations a."""
+        """Return M, D and K, the derivatives of the generalised force by a, v and q."""
         factors = wrench_factors(self.model, point.t)
         results = self.equation.compiled("linear_model").call(
             point.q, point.v, a, factors, *self.equation.common_arguments
@@ -48,16 +48,17 @@ class EquationTangent(Tangent):
 
 @dataclass(frozen=True)
 class SteadyStart:
-    """Start of a run in equilibrium, with the conditions that determine it."""
+    """Start of a simulation in equilibrium, with the conditions that determine it."""
 
     problem: SteadyProblem
     state: State
     state_names: tuple[str, ...]  # names of the states of servos and drives
 
     def slopes(self, nearby: Sequence[Nearby], equation: Equation) -> Array:
-        """Compute the derivatives of the start by parameters, (k, size).
+        """Compute the derivatives of the initial state by k parameters, (k, size).
 
-        ``nearby`` are the models with one parameter changed, one entry per parameter.
+        The argument ``nearby`` contains, for each parameter, models in which this parameter is
+        slightly changed.
         """
         return np.array([
             self._slope([self._of(model, equation) for model in near.models], near.weights)
@@ -65,7 +66,7 @@ class SteadyStart:
         ]).reshape(len(nearby), -1)  # fmt: skip
 
     def slopes_by_inputs(self) -> Array:
-        """Compute the derivatives of the start by constants added to the inputs, (k, size)."""
+        """Compute derivatives of the initial state by constants added to k inputs, (k, size)."""
         steps = INPUT_STEP * np.maximum(np.abs(self.problem.u), 1.0)
         rows = []
         for way in np.diag(steps):
@@ -75,7 +76,7 @@ class SteadyStart:
         return np.array(rows).reshape(len(steps), size)
 
     def _of(self, model: Model, equation: Equation) -> SteadyProblem:
-        """Return the conditions of the equilibrium for a model with one parameter changed."""
+        """Return the equilibrium conditions of a model in which one parameter is changed."""
         problem = self.problem
         other = SteadyProblem.of(
             model, {}, law=problem.law, positions=problem.positions,
@@ -89,10 +90,10 @@ class SteadyStart:
         )  # fmt: skip
 
     def _slope(self, others: Sequence[SteadyProblem], weights: Array) -> Array:
-        """Compute the derivative of the start along one change, (size,).
+        """Compute the derivative of the initial state by one parameter or input, (size,).
 
-        ``others`` are the equilibrium conditions for several sizes of the change, and ``weights``
-        the weights of these in the difference formula.
+        The argument ``others`` contains the equilibrium conditions for several small changes of the
+        parameter or input, and ``weights`` their weights in the finite-difference formula.
         """
         problem, q = self.problem, self.state.q
         directions = _directions(problem)[0]
@@ -112,7 +113,7 @@ class SteadyStart:
         return np.asarray(weights @ change + self._along(directions @ moved))
 
     def _along(self, way: Array) -> Array:
-        """Compute the derivative of the start along a motion of its coordinates, (size,)."""
+        """Compute the derivative of the initial state along a direction of the coordinates."""
         size = float(np.abs(way).max(initial=0.0))
         if not size:
             return np.zeros(len(self._vector(self.problem, self.state.q)))
@@ -126,12 +127,12 @@ class SteadyStart:
 
 
 def _held(problem: SteadyProblem) -> Array:
-    """Return the coordinates of undeformed links with all joints at their start, (n,)."""
+    """Return the coordinates (n,) of undeformed links with all joints at their start."""
     return held_state(problem.tangent.model, problem.positions, {}, 0.0)[0]
 
 
 def _directions(problem: SteadyProblem) -> tuple[Array, Array]:
-    """Return the directions of unknown coordinates, (n, r), and of settling joints alone."""
+    """Return the directions of all r unknowns, (n, r), and those of force balance alone."""
     model, columns = problem.tangent.model, []
     for axis in model.axes:
         if axis.name in problem.goals:
@@ -142,21 +143,21 @@ def _directions(problem: SteadyProblem) -> tuple[Array, Array]:
 
 
 def _rows(problem: SteadyProblem) -> tuple[Array, Array]:
-    """Return the measurement rows of servos that hold their targets, and these targets."""
+    """Return the measured rows (position = row @ q) and targets of servos that hold a target."""
     goals = [problem.goals[axis.name] for axis in problem.model.axes if axis.name in problem.goals]
     rows = np.array([row for row, _ in goals]).reshape(len(goals), problem.model.size)
     return rows, np.array([target for _, target in goals])
 
 
 def _residual(problem: SteadyProblem, q: Array) -> Array:
-    """Return the forces along the settling directions, and the distances of servos to targets."""
+    """Return the unbalanced forces, and the distances of servo positions from targets."""
     rows, targets = _rows(problem)
     force = problem.effort(q) - problem.forces_at(q)[1]
     return np.concatenate([_directions(problem)[1].T @ force, rows @ q - targets])
 
 
 def _jacobian(problem: SteadyProblem, q: Array) -> Array:
-    """Return the derivatives of the residual by the unknown coordinates, (r, r)."""
+    """Return the derivatives of the residual by the r unknown coordinates, (r, r)."""
     every, settling = _directions(problem)
     point = OperatingPoint(q, problem.rates, problem.u)
     stiffness = problem.tangent.matrices(point, np.zeros(len(q))).stiffness

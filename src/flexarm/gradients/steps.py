@@ -1,8 +1,8 @@
-"""Integration by a one-step method along given steps, in compiled loops.
+"""Integration along given steps in compiled loops, so that results can be differentiated.
 
-A step adds accelerations at the stages, with separate weights for positions and for rates.  An
-exponential method adds them in elastic modes of the arm, with weights of each mode, and recomputes
-the modes at given steps.
+The state at the end of a step is a weighted sum of the accelerations at its stages, with separate
+weights for coordinates and for rates. An exponential method forms this sum in elastic modes of the
+arm, with separate weights for each mode, and recomputes the modes at given steps.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ NAN = float("nan")
 
 @dataclass(kw_only=True)
 class GivenSteps(Record):
-    """Record of a motion along given steps, whose fields the kernels read and write."""
+    """Record of a simulation along given steps, for compiled loops."""
 
     system: System  # rates of the state, and channels of the inputs
     # size: length of the state. stages: number of stages of the method.
@@ -87,10 +87,10 @@ class GivenSteps(Record):
 
 @kernel
 def record(m: IntegratorState, rounds: int, tries: int, begins: Array, ends: Array) -> int:
-    """Continue a run by rounds of step attempts; return the exit code of the run.
+    """Continue a simulation by rounds of step attempts; return its exit code.
 
-    The begin of each round is stored in ``begins`` and the end of each accepted step in ``ends``,
-    [s].
+    The array ``begins`` receives the begin of each round [s], and ``ends`` the end of each accepted
+    step [s].
     """
     count = 0
     m.budget = 1
@@ -109,7 +109,7 @@ def record(m: IntegratorState, rounds: int, tries: int, begins: Array, ends: Arr
 
 @kernel
 def compute_modes(s: GivenSteps) -> None:
-    """Compute the modal basis at the current state; set y[0] to NaN if there is no basis."""
+    """Compute the modal basis at the current state; set y[0] to NaN if this fails."""
     n = s.system.n
     enter_state(s.system, s.y)
     run_equations(s.matrices, s.matrix_table)
@@ -129,7 +129,7 @@ def compute_modes(s: GivenSteps) -> None:
 def decouple_prescribed(s: GivenSteps, matrices: Array, mass: float) -> None:
     """Decouple prescribed coordinates in the mass, stiffness and damping matrices.
 
-    ``mass`` is the diagonal entry that prescribed coordinates get in the mass matrix.
+    The argument ``mass`` is the diagonal entry of the mass matrix for prescribed coordinates.
     """
     n = s.system.n
     for c in range(s.system.prescribed):
@@ -141,9 +141,10 @@ def decouple_prescribed(s: GivenSteps, matrices: Array, mass: float) -> None:
 
 @kernel
 def tabulate(s: GivenSteps, j: int, parts: int) -> None:
-    """Tabulate the stage weights of step j for all modes.
+    """Compute the weights of the stages of step j for all modes.
 
-    With ``parts`` = 3, derivatives of the weights by squared frequency and by damping rate follow.
+    With ``parts`` = 3, the derivatives of these weights by squared frequency and by damping rate
+    are computed too.
     """
     h = s.lengths[j]
     n = s.system.n
@@ -188,10 +189,10 @@ def tabulate(s: GivenSteps, j: int, parts: int) -> None:
 
 @kernel
 def weigh_mode(s: GivenSteps, part: int, r: int, when: float) -> None:
-    """Compute the stage weights of mode r for stages at the fraction ``when`` of a step.
+    """Compute the weights of the stages for mode r at the fraction ``when`` of a step.
 
-    ``part`` 0 selects the weights; 1 and 2 select derivatives by squared frequency and damping
-    rate.
+    With ``part`` = 0 the weights are computed; with 1 or 2 their derivatives by squared frequency
+    or by damping rate.
     """
     n = s.system.n
     own = s.answers[(2 + part) * RESPONSES :]
@@ -216,9 +217,10 @@ def weigh_mode(s: GivenSteps, part: int, r: int, when: float) -> None:
 
 @kernel
 def mix(s: GivenSteps, part: int, i: int, x: Array, g: Array, modal: Array) -> None:
-    """Compute the modal state at stage i of a step from rates x at its start and accelerations g.
+    """Compute the modal state at stage i from initial rates x and accelerations g.
 
-    ``part`` 0 selects the state; 1 and 2 select derivatives by squared frequency and damping rate.
+    With ``part`` = 0 the modal state is computed; with 1 or 2 its derivative by squared frequency
+    or by damping rate.
     """
     n = s.system.n
     swing = s.swing[2 * (part * (s.stages + 1) + i) * n :]
@@ -235,7 +237,7 @@ def mix(s: GivenSteps, part: int, i: int, x: Array, g: Array, modal: Array) -> N
 
 @kernel
 def unfold(s: GivenSteps, i: int, modal: Array, y: Array, p: Array, out: Array) -> None:
-    """Compute the state (coordinates, rates, further states) at stage i from its modal state."""
+    """Compute coordinates, rates and actuator states at stage i from the modal state."""
     n = s.system.n
     if s.in_modes == 1:
         two_weighted_sums(n, s.basis, modal, y, out)
@@ -250,9 +252,9 @@ def unfold(s: GivenSteps, i: int, modal: Array, y: Array, p: Array, out: Array) 
 
 @kernel
 def note(s: GivenSteps, i: int, modal: Array, change: Array, g: Array, p: Array) -> None:
-    """Store the forcing g of the modes and the rates p of servo and drive states at stage i.
+    """Store modal forcing g and derivatives p of servo and drive states at stage i.
 
-    ``change`` contains accelerations and rates of further states, (a, dx).
+    The array ``change`` contains accelerations a and derivatives dx of servo and drive states.
     """
     n = s.system.n
     weighted_sum(n, n, s.basis[n * n :], change, g[i * n :])
@@ -265,7 +267,7 @@ def note(s: GivenSteps, i: int, modal: Array, change: Array, g: Array, p: Array)
 
 @kernel
 def begin_step(s: GivenSteps, j: int, parts: int) -> None:
-    """Tabulate the weights, select the channel pieces and compute the modal rates for step j."""
+    """Prepare step j: weights of stages, pieces of functions of time, modal rates."""
     n = s.system.n
     tabulate(s, j, parts)
     enter_pieces(s.system, s.times[j] + rounding(s.times[j]))
@@ -274,7 +276,7 @@ def begin_step(s: GivenSteps, j: int, parts: int) -> None:
 
 @kernel
 def evaluate_stage(s: GivenSteps, j: int, i: int, place: Array) -> None:
-    """Compute the state at stage i of step j into ``place``, and its rates."""
+    """Compute the state at stage i of step j into ``place``, and the state's derivative."""
     mix(s, 0, i, s.x, s.g, s.modal)
     unfold(s, i, s.modal, s.y, s.p, place)
     rates(s.system, s.times[j] + s.c[i] * s.table_h, place, s.k)
@@ -283,7 +285,7 @@ def evaluate_stage(s: GivenSteps, j: int, i: int, place: Array) -> None:
 
 @kernel
 def end_step(s: GivenSteps, j: int) -> None:
-    """Compute the state at the end of step j, with prescribed coordinates on their given motion."""
+    """Compute the state at the end of step j, with prescribed coordinates set."""
     mix(s, 0, s.stages, s.x, s.g, s.modal)
     unfold(s, s.stages, s.modal, s.y, s.p, s.trial)
     copy(s.size, s.trial, s.y)
@@ -292,7 +294,7 @@ def end_step(s: GivenSteps, j: int) -> None:
 
 @kernel
 def step(s: GivenSteps, j: int, places: Array) -> None:
-    """Advance the state by step j; store states and rates of its stages in ``places``."""
+    """Advance the state by step j; store states and derivatives of its stages."""
     begin_step(s, j, 1)
     for i in range(s.stages):
         place = places[2 * i * s.size :]
@@ -303,14 +305,14 @@ def step(s: GivenSteps, j: int, places: Array) -> None:
 
 @kernel
 def keep(s: GivenSteps, j: int) -> None:
-    """Store the state at the start of step j as a sample if a sample time coincides with it."""
+    """Store the state at the start of step j as a sample, if a sample time coincides with it."""
     if s.ends_at[j] >= 0:
         copy(s.size, s.y, s.samples[s.ends_at[j] * s.size :])
 
 
 @kernel
 def advance(s: GivenSteps) -> None:
-    """Integrate the motion over all steps; store samples, and the state at each checkpoint."""
+    """Simulate all steps; store the samples and the state at each checkpoint."""
     prescribe(s.system, s.times[0], s.y)
     for segment in range(s.segments):
         copy(s.size, s.y, s.saved[segment * s.size :])
@@ -324,9 +326,9 @@ def advance(s: GivenSteps) -> None:
 
 @kernel
 def zero_prescribed(s: GivenSteps, y: Array) -> None:
-    """Set the entries of prescribed coordinates to zero in a derivative y of the state.
+    """Set the entries of prescribed coordinates to 0 in a derivative y of the state.
 
-    Positions of prescribed coordinates that stay where the phase began are not changed.
+    The entries of prescribed coordinates that stay at their initial values are not changed.
     """
     for c in range(s.system.prescribed):
         if s.stays[c] == 0:

@@ -1,4 +1,4 @@
-"""A motion along recorded steps, with forward sensitivities and adjoint."""
+"""One phase of a simulation along recorded steps, with forward and adjoint derivatives."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -30,7 +30,7 @@ from flexarm.spatial import Array
 
 @dataclass(frozen=True)
 class RunGradient:
-    """Derivatives of a scalar function of a run's samples by parameters, start and inputs."""
+    """Derivatives of a scalar function of a simulation's samples."""
 
     parameters: Array  # derivatives by the parameters, (k,)
     # q, v: derivatives by the initial coordinates and rates, (n,) each.
@@ -42,33 +42,33 @@ class RunGradient:
 
 @dataclass(frozen=True)
 class RecordedTrajectory:
-    """A motion integrated along recorded steps, and derivatives of its samples.
+    """One phase simulated along recorded steps, with derivatives of its samples.
 
     Attributes
     ----------
     task
-        Initial value problem of the motion.
+        Initial-value problem of the phase.
     functions
-        Compiled rates of the motion and their derivatives.
+        Compiled equations of motion and their derivatives.
     parameters
-        Keys of the parameters with respect to which the motion is differentiated.
+        Model-file keys of the parameters by which the samples are differentiated.
     tableau, plan
-        Runge-Kutta tableau of the method, and the sequence of steps.
+        Runge-Kutta tableau of the method, and the recorded steps.
     nodes
-        Times [s] between which changes of the inputs are linear.
+        Times [s] between which the inputs are interpolated linearly.
     arms
-        Function that returns arms with a small change of one parameter, by parameter key.
+        Function that returns models in which one parameter is slightly changed, by parameter key.
     started
-        Whether the motion starts at the initial state of the model file, which depends on
+        Whether the phase starts at the initial state of the model file, which may depend on
         parameters.
     steady
-        The start in equilibrium, which depends on parameters and inputs; None for another start.
+        Start in equilibrium, which depends on parameters and inputs; None for another start.
     held
-        Indices of coordinates that brakes hold at rest.
+        Indices of the coordinates that brakes hold.
     like
-        Another motion of the same arm, whose derivatives by parameters are reused.
+        Another phase with the same model, whose derivatives by parameters are reused.
     known
-        Cache of derivatives by the parameters, shared by motions of the same arm.
+        Cache of derivatives by parameters, shared by phases with the same model.
     """
 
     task: InitialValueProblem
@@ -86,23 +86,23 @@ class RecordedTrajectory:
 
     @property
     def steps(self) -> Array:
-        """Step boundaries [s], sample times included."""
+        """Step boundaries of the phase [s], sample times included."""
         return self.plan.ends
 
     @property
     def t(self) -> Array:
-        """Sample times of the motion [s], shape (T,)."""
+        """Sample times of the phase [s], (T,)."""
         return self.task.times
 
     @cached_property
     def states(self) -> Array:
-        """States at the samples, shape (T, size): coordinates, rates, servo and drive states.
+        """States at T samples, (T, size): coordinates, rates, states of servos and drives.
 
         Raises
         ------
         SimulationError
-            If a state is not finite, or if an attitude turns so far that its reference attitude
-            would change.
+            If a state is not finite, or if an attitude turns so far that a simulation would change
+            its reference attitude.
         """
         self._rewind()
         advance(self._steps)
@@ -123,11 +123,12 @@ class RecordedTrajectory:
         return states
 
     def state_sensitivities(self, inputs: int = 0, first: Array | None = None) -> Array:
-        """Compute derivatives of the states at the samples by the parameters, shape (T, size, k).
+        """Compute derivatives of the states at T samples by k parameters, (T, size, k).
 
-        ``inputs`` further columns contain derivatives by constants added to the inputs. ``first``
-        contains the derivatives of the first state, then of the data of captured bodies, one row
-        per element; if None, the derivatives of the initial state are computed.
+        After the columns for the parameters follow ``inputs`` columns with derivatives by constants
+        added to the inputs. The argument ``first`` contains the derivatives of the first state,
+        then those of the poses and velocities of captured bodies, one row per element. If ``first``
+        is None, the derivatives of the initial state are computed.
         """
         self.states  # noqa: B018  raises an error if a state is not finite
         n, size, driven = self.n, self.size, len(self.task.groups[0])
@@ -179,12 +180,12 @@ class RecordedTrajectory:
         return np.swapaxes(record.tangent_samples.reshape(len(self.t), columns, size), 1, 2)
 
     def pulled(self, seeds: Array) -> tuple[Array, Array, Array]:
-        """Compute the product of ``seeds`` with the Jacobian of the samples, by the adjoint.
+        """Compute derivatives of a scalar function of the samples, by the adjoint method.
 
-        ``seeds``, shape (T, size), are derivatives of a scalar function by the states at the
-        samples. The method returns derivatives of the function by the parameters and the data of
-        captured bodies, by the first state, (size,), and by the inputs at the nodes, (nodes,
-        inputs).
+        The argument ``seeds``, (T, size), contains derivatives of the scalar function by the states
+        at the samples. The method returns derivatives of the function by the parameters and the
+        poses and velocities of captured bodies, by the first state, (size,), and by the inputs at
+        the interpolation nodes, (nodes, inputs).
         """
         self.states  # noqa: B018
         size, n = self.size, self.n
@@ -234,25 +235,25 @@ class RecordedTrajectory:
         )
 
     def by(self, plan: StepSequence) -> "RecordedTrajectory":
-        """Return the motion integrated along another sequence of steps."""
+        """Return the phase simulated along another sequence of steps."""
         return replace(self, task=replace(self.task, times=plan.times), plan=plan)
 
     def begun(self, y: Array) -> "RecordedTrajectory":
-        """Return the motion started at another state y, shape (size,)."""
+        """Return the phase simulated from another initial state y, (size,)."""
         q, v, x = np.split(y, [self.n, 2 * self.n])
         names = self.task.motion.actuators.state_names
         start = replace(self.task.start, q=q, v=v, x=dict(zip(names, x.tolist(), strict=True)))
         return replace(self, task=replace(self.task, start=start), started=False, steady=None)
 
     def rates_at(self, sample: int) -> Array:
-        """Return the time derivative of the state, shape (size,), at sample 0 or -1 (the last)."""
+        """Return the time derivative of the state, (size,), at the first or the last sample."""
         return self._at(sample)[0]
 
     def event_value(self, sample: int, event: int) -> tuple[float, Array, Array]:
-        """Return the value of an event function and its derivatives by the state and by parameters.
+        """Return the value of an event function, and derivatives by state and parameters.
 
-        ``sample`` is 0 for the first sample or -1 for the last; the parameters are those inputs of
-        the compiled function ``pulled event_values`` that depend on the arm.
+        The argument ``sample`` is 0 for the first sample and -1 for the last one. The parameters
+        are the constant inputs of the compiled function ``pulled event_values``.
         """
         _, buffers = self._at(sample)
         place = list(event_functions_by_index(self.model)).index(event)
@@ -266,7 +267,7 @@ class RecordedTrajectory:
         return float(results["event_values"][place]), results["by_state"], results["by_number"]
 
     def _at(self, sample: int) -> tuple[Array, dict[str, Array]]:
-        """Return the rates at the first or last sample, and buffers of the compiled function."""
+        """Return the state derivative at the first or last sample, and the function's arrays."""
         system, buffers = system_of(
             self.task.equation, self._member("rates"), self.task.groups, work_integrals=0
         )
@@ -278,12 +279,12 @@ class RecordedTrajectory:
 
     @cached_property
     def nearby(self) -> Mapping[str, Nearby]:
-        """Models in which one parameter is changed slightly, by parameter key."""
+        """Models in which one parameter is slightly changed, by parameter key."""
         return self.arms() if self.like is None else self.like.nearby
 
     @property
     def model(self) -> Model:
-        """Model of the arm in the phase of the motion."""
+        """Model of the arm in this phase."""
         return self.task.equation.model
 
     @property
@@ -293,7 +294,7 @@ class RecordedTrajectory:
 
     @property
     def size(self) -> int:
-        """Length of the state vector: coordinates, rates, servo and drive states."""
+        """Length of the state vector: coordinates, rates, states of servos and drives."""
         return 2 * self.n + self.task.motion.actuators.states
 
     @cached_property
@@ -301,7 +302,7 @@ class RecordedTrajectory:
         return GivenSteps(**self._fields[0])
 
     def _rewind(self) -> None:
-        """Reset the state and the pieces of all channels to the start of the motion."""
+        """Reset the state and the functions of time to the start of the phase."""
         start, begin = self.task.start, float(self.steps[0])
         more = [start.x.get(name, 0.0) for name in self.task.motion.actuators.state_names]
         self._fields[0]["y"][:] = np.concatenate([start.q, start.v, more])
@@ -326,9 +327,9 @@ class RecordedTrajectory:
         return [model for pair in self.nearby.values() for model in pair.models]
 
     def _joined(self, name: str, buffers: dict[str, Array]) -> tuple[int, Ints]:
-        """Return the address and the pointer table of a compiled function bound to buffers.
+        """Return address and table of pointers of a compiled function, for given arrays.
 
-        Without buffers, the address is 0 and the table is empty.
+        Without arrays, the address is 0 and the table of pointers is empty.
         """
         if not buffers:
             return 0, np.zeros(0, dtype=np.int64)
@@ -340,7 +341,7 @@ class RecordedTrajectory:
         return member.table_address, table
 
     def along(self, name: str) -> Array:
-        """Return derivatives of a function's constant inputs by parameters, (constants, k)."""
+        """Return derivatives of a function's constant inputs by k parameters, (constants, k)."""
         if "matrices" in name and not len(self.plan.renewed):
             return np.zeros((0, len(self.nearby)))
         if self.like is not None:
@@ -352,9 +353,9 @@ class RecordedTrajectory:
 
     @cached_property
     def _fields(self) -> tuple[dict[str, Any], dict[str, Array], dict[str, Array]]:
-        """Fields shared by the records of all passes, and buffers of the rates and of the matrices.
+        """Fields common to all records of this phase, and the arrays of compiled equations.
 
-        The buffers of the matrices are empty for a method without modes.
+        The arrays for mass, stiffness and damping matrix are empty for a method without modes.
         """
         system, buffers = system_of(
             self.task.equation, self._member("rates"), self.task.groups, work_integrals=0
@@ -406,7 +407,7 @@ class RecordedTrajectory:
 
     @cached_property
     def _start_slopes(self) -> Array:
-        """Derivatives of the start state by the parameters, shape (k, size)."""
+        """Derivatives of the initial state by k parameters, (k, size)."""
         if self.steady is not None:
             return self.steady.slopes(list(self.nearby.values()), self.task.equation)
         if self.like is not None and self.like.started == self.started:
@@ -422,6 +423,6 @@ class RecordedTrajectory:
 
     @cached_property
     def _start_by_inputs(self) -> Array:
-        """Derivatives of a start in equilibrium by the inputs at that time, shape (k, size)."""
+        """Derivatives of a start in equilibrium by k inputs at that time, (k, size)."""
         assert self.steady is not None
         return self.steady.slopes_by_inputs()

@@ -1,1 +1,1 @@
-"""Derivatives of runs across events."""
+"""Derivatives of simulations across events."""

@@ -1,12 +1,13 @@
-"""State-dependent events: event times, and the jump of derivatives at an event.
+"""Events at zero crossings: how event time and derivatives depend on parameters.
 
-A change of a parameter leaves the steps of a run as they are, but changes the time t of an event. A
-run along the steps of another run takes one more step to the event and one more after it; both have
-length 0 if the runs are identical. The derivative of the state jumps from dy to dy + (f - f') dt,
-where f and f' are the rates before and after the event, and dt is the change of the event time for
-which the event function keeps its value. If the state jumps to g(y, t), the derivative after the
-event is g_y dy + (g_y f + g_t - f') dt (saltation; Hiskens & Pai 2000, IEEE Trans. Circuits Syst. I
-47(2), 204-220).
+If a parameter changes, the integration steps stay as they are, but the event time t changes. A
+simulation along the steps of another one therefore takes an additional step up to the event, and
+another one after it; their lengths are 0 if both simulations are identical. At the event, the
+derivative of the state y jumps from dy to dy + (f - f') dt, where f and f' are the time derivatives
+of y before and after the event, and dt is the change of the event time at which the event function
+reaches its threshold. If the state itself jumps to g(y, t), its derivative after the event is g_y
+dy + (g_y f + g_t - f') dt (saltation; Hiskens & Pai 2000, IEEE Trans. Circuits Syst. I 47(2),
+204-220).
 """
 
 from collections.abc import Callable, Mapping
@@ -40,9 +41,9 @@ from flexarm.spatial import Array
 
 @dataclass(frozen=True)
 class Crossing:
-    """Jump of the derivatives of the state at an event.
+    """Jump, at an event, of the derivatives of the state by parameters.
 
-    Vectors contain the state, followed by the numbers of captured bodies.
+    Vectors contain the state, followed by poses and velocities of captured bodies.
     """
 
     # by_before, by_number: derivatives of the values after the event, at a fixed time, by the
@@ -56,7 +57,7 @@ class Crossing:
     gap: Array
 
     def pushed(self, slopes: Array) -> Array:
-        """Convert derivatives before the event to derivatives after it, one per column."""
+        """Convert derivatives of the state before the event to those after it, one per column."""
         late, change = self.off_before @ slopes, self.by_before @ slopes
         count = len(self.off_number)
         late[:count] += self.off_number
@@ -64,9 +65,10 @@ class Crossing:
         return np.asarray(change + np.outer(self.gap, late))
 
     def pulled(self, by: Array) -> tuple[Array, Array]:
-        """Convert adjoint derivatives after the event to derivatives before it and by parameters.
+        """Convert derivatives by the state after an event to those by the state before it.
 
-        ``by`` are derivatives by the values after the event.
+        The argument ``by`` contains derivatives of a scalar function by the values after the event.
+        The second result contains the function's derivatives by the parameters, through the event.
         """
         late = float(self.gap @ by)
         return by @ self.by_before + late * self.off_before, by @ self.by_number + (
@@ -87,13 +89,13 @@ class Entry:
 
     @property
     def jumps(self) -> bool:
-        """Whether the events of the transition can change rates or the mass at the tip."""
+        """Whether the events of the transition can change the rates or the mass at the tip."""
         again, events = captured_repeatedly(self.model), self.model.arm.events
         due = (events[k] for k in self.due)
         return any(e.capture or e.brake or e.let_go in again for e in due)
 
     def state(self, y: Array) -> tuple[Array, DiscreteState]:
-        """Return the state, shape (size,), and the discrete state after the events."""
+        """Return the state after the events, (size,), and the discrete state after them."""
         n, state = self.model.size, y.copy()
         state[n : 2 * n], after = self._entered(
             self.model, self.before, y[:n], y[n : 2 * n], self.t
@@ -101,10 +103,10 @@ class Entry:
         return state, after
 
     def crossing(self, y: Array) -> Crossing:
-        """Return derivatives of the state after events by the state, parameters and event time.
+        """Return derivatives of the state after events by prior state, parameters and event time.
 
-        Complex-step tangents give derivatives by state and time; finite differences give
-        derivatives by parameters.
+        Derivatives by state and time are computed by complex steps, derivatives by parameters by
+        finite differences.
         """
         n, size, numbers = self.model.size, len(y), carried(self.before)
         point = np.concatenate([y[: 2 * n], numbers, [self.t]])
@@ -131,9 +133,9 @@ class Entry:
     def _entered(
         self, model: Model, discrete: DiscreteState, q: Array, v: Array, t: float
     ) -> tuple[Array, DiscreteState]:
-        """Return the rates and the discrete state after the events, applied as in a simulation.
+        """Return rates and discrete state after the events, computed as in a simulation.
 
-        The model may have other parameter values than the equation of motion.
+        The parameter values of the model may differ from those of the equation of motion.
         """
 
         def equation_in(state: DiscreteState) -> ComplexKinetics:
@@ -149,7 +151,7 @@ class Entry:
 def crossing_between(
     before: RecordedTrajectory, after: RecordedTrajectory, entry: Entry
 ) -> Crossing | None:
-    """Return the jump of derivatives from one phase to the next; None if there is no jump."""
+    """Return the jump of derivatives between two phases; None if they do not jump."""
     event, y, k = before.plan.ended, before.states[-1], len(before.parameters)
     size = len(y) + len(carried(before.plan.discrete))
     none = np.zeros(size)
@@ -183,10 +185,11 @@ def crossing_between(
 def reached(
     trajectory: RecordedTrajectory, plan: Callable[[float], StepSequence], t: float
 ) -> RecordedTrajectory:
-    """Return a phase that ends at its event; Newton's method finds the time from a guess t [s].
+    """Return a phase that ends at its event, whose time is found from a guess t [s].
 
-    ``plan`` returns the steps of the phase for an end time. SimulationError is raised if the event
-    function touches its threshold without crossing it.
+    The event time is found by Newton's method. The function ``plan`` returns the steps of the phase
+    for an end time. SimulationError is raised if the event function touches its threshold without
+    crossing it.
     """
     event, model, moved = plan(t).ended, trajectory.model, np.inf
     value = value_of(model, event)
@@ -215,8 +218,8 @@ def ended(
 ) -> list[RecordedTrajectory]:
     """Return the parts of a phase up to an event near time t [s].
 
-    The first part consists of the whole steps before the event, the second of a partial step to the
-    event.
+    The first part of the phase consists of the whole steps before the event, the second of a
+    shorter step that ends at the event.
     """
     ends, phases = plan.ends[plan.ends < t - 2 * instant(t)], []
     last = float(ends[-1])
@@ -238,9 +241,9 @@ def ended(
 def _beyond(
     trajectory: RecordedTrajectory, sample: int, event: int, value: float
 ) -> tuple[float, float]:
-    """Return the residual of an event's condition at a sample, and its time derivative.
+    """Return how far an event function is above its threshold, and its time derivative.
 
-    The residual is the event function less ``value``.
+    The threshold is ``value``, and the event function is evaluated at the first or the last sample.
     """
     quantity_value, by_state, _ = trajectory.event_value(sample, event)
     return quantity_value - value, float(by_state @ trajectory.rates_at(sample))
@@ -248,7 +251,7 @@ def _beyond(
 
 @dataclass(frozen=True)
 class HybridTrajectory:
-    """A run as a sequence of motions between events, and derivatives of its samples."""
+    """A simulation in parts between events, and derivatives of its samples."""
 
     parts: tuple[RecordedTrajectory, ...]
     t: Array  # sample times [s], (T,)
@@ -261,27 +264,28 @@ class HybridTrajectory:
 
     @property
     def steps(self) -> Array:
-        """Step boundaries [s] of all parts, sample times included."""
+        """Step boundaries [s] of all parts of the simulation, sample times included."""
         ends = [part.steps[:-1] for part in self.parts]
         return np.concatenate([*ends, self.parts[-1].steps[-1:]])
 
     @cached_property
     def states(self) -> Array:
-        """States at the samples, shape (T, size): coordinates, rates, servo and drive states."""
+        """States at T samples, (T, size): coordinates, rates, states of servos and drives."""
         return self._joined([part.states for part in self.parts])
 
     @cached_property
     def _crossings(self) -> list[Crossing | None]:
-        """Jump of the derivatives at the start of each part; None for a part without a jump."""
+        """Jump of the derivatives at the start of each part; None where they do not jump."""
         crossings: list[Crossing | None] = [None]
         for a, b, entry in zip(self.parts, self.parts[1:], self.entries, strict=False):
             crossings.append(None if entry is None else crossing_between(a, b, entry))
         return crossings
 
     def state_sensitivities(self, inputs: int = 0) -> Array:
-        """Compute derivatives of the states at the samples by the parameters, shape (T, size, k).
+        """Compute derivatives of the states at T samples by k parameters, (T, size, k).
 
-        ``inputs`` further columns contain derivatives by constants added to the inputs.
+        After the columns for the parameters follow ``inputs`` columns with derivatives by constants
+        added to the inputs.
         """
         sensitivities: list[Array] = []
         slopes: Array | None = None
@@ -296,11 +300,11 @@ class HybridTrajectory:
         return self._joined(sensitivities)
 
     def pulled(self, seeds: Array) -> tuple[Array, Array, Array]:
-        """Compute the product of ``seeds`` with the Jacobian of the samples, by the adjoint.
+        """Compute derivatives of a scalar function of the samples, by the adjoint method.
 
-        ``seeds``, shape (T, size), are derivatives of a scalar function by the states at the
-        samples. The method returns derivatives of the function by the parameters, (k,), by the
-        first state, (size,), and by the inputs at the samples, (T, inputs).
+        The argument ``seeds``, (T, size), contains derivatives of the scalar function by the states
+        at the samples. The method returns derivatives of the function by the parameters, (k,), by
+        the first state, (size,), and by the inputs at the samples, (T, inputs).
         """
         size, count = seeds.shape[1], len(self.parts[0].parameters)
         by = np.zeros(size + len(carried(self.parts[-1].plan.discrete)))
@@ -321,18 +325,19 @@ class HybridTrajectory:
 
     @property
     def q(self) -> Array:
-        """Coordinates at the samples, shape (T, n)."""
+        """Coordinates at T samples, (T, n)."""
         return self.states[:, : self.n]
 
     @property
     def v(self) -> Array:
-        """Rates at the samples, shape (T, n)."""
+        """Rates of the coordinates at T samples, (T, n)."""
         return self.states[:, self.n : 2 * self.n]
 
     def sensitivities(self) -> tuple[Array, Array]:
-        """Compute derivatives of q and v at the samples by the parameters, shape (T, n, k) each.
+        """Compute derivatives of q and v at T samples by k parameters, (T, n, k) each.
 
-        Tangents are propagated forward, one for each parameter.
+        The derivatives are propagated forward in time, so that the cost is proportional to the
+        number of parameters.
         """
         rows = self.state_sensitivities()
         return rows[:, : self.n], rows[:, self.n : 2 * self.n]
@@ -348,8 +353,9 @@ class HybridTrajectory:
 
         Notes
         -----
-        The adjoint takes about five times as long as the run, for any number of parameters.  States
-        are stored at checkpoints only, about the square root of the number of steps.
+        The adjoint method takes about five times as long as the simulation, for any number of
+        parameters. States are stored at checkpoints only, whose number is about the square root of
+        the number of steps.
         """
         n, seeds = self.n, np.zeros(self.states.shape)
         seeds[:, :n] = real_numbers("by_q", by_q, (len(seeds), n))
@@ -360,16 +366,16 @@ class HybridTrajectory:
 
     @property
     def inputs(self) -> Array:
-        """Inputs at the samples, with offsets and delays, shape (T, inputs)."""
+        """Inputs at T samples, with offsets and delays, (T, inputs)."""
         channels = self.parts[0].task.groups[0]
         values = [channel.at(self.t)[0] for channel in channels]
         return np.array(values).reshape(len(channels), len(self.t)).T
 
     @cached_property
     def _own(self) -> list[NDArray[np.bool_]]:
-        """One mask per part of the run, true for those times of the part that are samples.
+        """Which times of each part of the simulation are samples: one mask per part.
 
-        A boundary between two parts belongs to the later part.
+        A sample at the boundary between two parts belongs to the later part.
         """
         indices = []
         for part in self.parts:

@@ -1,4 +1,4 @@
-"""Parameter values and event functions of an arm between events; refusal of other events."""
+"""Differentiation across events: parameters and event functions of a phase, refused events."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,9 +28,10 @@ QUANTITIES = ("mass_matrix", "tip_jacobian", "tip_pose")
 
 @dataclass(frozen=True)
 class ComplexKinetics:
-    """Mass matrix, tip Jacobian and tip pose at complex coordinates and a complex load.
+    """Mass matrix, tip Jacobian and tip pose at complex coordinates and a complex tip load.
 
-    Imaginary parts are tangents, computed by compiled derivatives by coordinates and load.
+    Imaginary parts are derivatives along a direction, computed by compiled derivatives by the
+    coordinates and by the load.
     """
 
     equation: Equation  # equation of motion with the load as an input
@@ -38,7 +39,7 @@ class ComplexKinetics:
 
     @classmethod
     def of(cls, equation: Equation, model: Model) -> "ComplexKinetics":
-        """Build the kinetics of a model; a complex tip body has its tangent as imaginary part."""
+        """Build mass matrix and tip kinematics of a model whose tip load may be complex."""
         numbers = model.links[-1].tip_body.numbers
         model = replace(model.loaded(Inertia.of_numbers(numbers.real)), load_given=True)
         formulation = replace(equation.formulation, model=model)
@@ -46,15 +47,15 @@ class ComplexKinetics:
 
     @property
     def model(self) -> Model:
-        """Model of the arm whose kinetics are computed."""
+        """Model of the arm whose mass matrix and tip kinematics are computed."""
         return self.equation.model
 
     def mass_matrix(self, q: Array) -> Array:
-        """Compute the mass matrix, shape (n, n)."""
+        """Compute the mass matrix, (n, n)."""
         return self._values(q)[0].reshape(len(q), -1).T
 
     def tip_jacobian(self, q: Array) -> Array:
-        """Compute the Jacobian of the tip, linear rows over angular rows, in world axes, (6, n)."""
+        """Compute the Jacobian of the tip velocity in world axes, linear rows first, (6, n)."""
         return self._values(q)[1].reshape(len(q), -1).T
 
     def tip_pose(self, q: Array) -> tuple[Array, Array]:
@@ -63,13 +64,13 @@ class ComplexKinetics:
         return rotation.reshape(3, 3).T, position
 
     def tip_velocity(self, q: Array, v: Array) -> Array:
-        """Compute the tip velocity, linear [m/s] over angular [rad/s], in world axes, (6,)."""
+        """Compute velocity [m/s], then angular velocity [rad/s], of the tip in world axes, (6,)."""
         return self.tip_jacobian(q) @ v
 
     def _values(self, q: Array) -> list[Array]:
-        """Return mass matrix, tip Jacobian, rotation and position, flattened column by column.
+        """Return mass matrix, tip Jacobian, rotation and position as column-major vectors.
 
-        The arrays are complex if the coordinates are complex or the load has a tangent.
+        The vectors are complex if the coordinates or the tip load are complex.
         """
         function, n = self.equation.compile("kinetics, pushed", _trace, level="quick"), len(q)
         results = function.call(q.real, *self.equation.common_arguments, q.imag, self.load)
@@ -80,9 +81,10 @@ class ComplexKinetics:
 
 
 def _trace(formulation: Formulation) -> ca.Function:
-    """Return a symbolic function of mass matrix, tip Jacobian and tip pose, and of their tangents.
+    """Return a CasADi function of mass matrix, tip kinematics and their directional derivatives.
 
-    The inputs are q, reference attitudes, load, tangent of q and tangent of the load.
+    The inputs of the function are the coordinates q, reference attitudes and tip load, followed by
+    the directions of q and of the tip load.
     """
     functions = [trace(formulation, name) for name in QUANTITIES]
     symbols, names = functions[0].sx_in(), functions[0].name_in()
@@ -97,21 +99,22 @@ LIES, DRIFTS = 12, 19  # count of numbers of a pose, and of a drifting body's st
 
 
 def next_stop(model: Model, t: float, end: float) -> float:
-    """Return the next time after t [s] at which an event may occur or become active, or the end."""
+    """Return the next time after t [s] at which an event may happen or become active."""
     marks = [event.earliest for event in model.arm.events]
     stops = instants([mark for mark in marks if mark > 0], end)
     return next(event for event in stops if event - t > instant(t))
 
 
 def _captured_poses(discrete: DiscreteState) -> dict[str, Pose]:
-    """Return the poses of captured bodies in the tip frame, by body name."""
+    """Return the poses, in the tip frame, of bodies that the tip has captured, by name."""
     return {name: pose for name, pose in discrete.held.items() if name != PAYLOAD}
 
 
 def carried(discrete: DiscreteState) -> Array:
-    """Return the poses of captured bodies, then the states of drifting bodies, as one vector.
+    """Return poses of captured bodies and states of drifting bodies as one vector.
 
-    A pose in the tip frame has 12 elements, the state of a drifting body 19.
+    Each captured body contributes the 12 elements of its pose in the tip frame, and each drifting
+    body the 19 elements of its state.
     """
     poses = [_lies(pose) for pose in _captured_poses(discrete).values()]
     freed = [
@@ -135,17 +138,17 @@ def carrying(discrete: DiscreteState, numbers: Array) -> DiscreteState:
 
 
 def situated(discrete: DiscreteState, model: Model) -> Model:
-    """Return a model with the servo settings and tip load of a discrete state."""
+    """Return a model with the servo settings and the tip load of a discrete state."""
     return discrete.servoed(discrete.model(model))
 
 
 def nearby_in(
     discrete: DiscreteState, model: Model, arms: Callable[[], Mapping[str, Nearby]]
 ) -> dict[str, Nearby]:
-    """Return models in a discrete state, each with a small change of one parameter, by its key.
+    """Return models of a phase, each with one parameter slightly changed, by parameter key.
 
-    The parameters come first, then the elements of captured poses and drifting states (keys
-    ``carried 0``, ``carried 1``, ...).
+    The model-file parameters are followed by the elements of the vector of `carried`, with the keys
+    ``carried 0``, ``carried 1`` and so on.
     """
     arms_in_state = {
         key: replace(arm, models=tuple(situated(discrete, model) for model in arm.models))
@@ -164,7 +167,7 @@ def nearby_in(
 def bounds_in(discrete: DiscreteState, model: Model, t: float) -> tuple[Array, Array]:
     """Return lower and upper bounds of the event functions in a phase that begins at t [s].
 
-    Bounds of inactive events are infinite.
+    Event functions of inactive events have infinite bounds.
     """
     bounds = [
         look.bounds(_when(model, k)) if discrete.monitors(model, k, t) else (-np.inf, np.inf)
@@ -195,7 +198,7 @@ def captured_repeatedly(model: Model) -> set[str]:
 
 
 def event_functions_by_index(model: Model) -> dict[int, EventFunction]:
-    """Return the event functions by index of the event, except distances of drifting bodies."""
+    """Return the event functions by event index, without distances to drifting bodies."""
     return {
         k: EventFunction.of(model, event.when.quantity)
         for k, event in enumerate(model.arm.events)
@@ -204,9 +207,10 @@ def event_functions_by_index(model: Model) -> dict[int, EventFunction]:
 
 
 def value_of(model: Model, event: int) -> float:
-    """Return the value that an event function has when the event occurs.
+    """Return the value that an event function has when its event happens.
 
-    If the event function is the square of a quantity, this is the square of the quantity's value.
+    If the event function is the square of a quantity, the returned value is the square of the
+    threshold.
     """
     when = _when(model, event)
     low, high = EventFunction.of(model, when.quantity).bounds(when)
@@ -214,7 +218,7 @@ def value_of(model: Model, event: int) -> float:
 
 
 def refuse_events(model: Model, end: float) -> None:
-    """Raise SimulationError if an event before time ``end`` [s] is not differentiable."""
+    """Raise SimulationError if an event before ``end`` [s] cannot be differentiated."""
     require_quantities(model)
     for k, event in enumerate(model.arm.events):
         if event.earliest < end - instant(end):
@@ -255,9 +259,10 @@ def refuse_at_start(model: Model, events: Sequence[int]) -> None:
 def refuse_passed(
     model: Model, plan: StepSequence, times: Array, there: float, here: float
 ) -> None:
-    """Raise SimulationError if a sample or another event lies between an event's times in two runs.
+    """Raise SimulationError if a sample or event lies between an event's times in two runs.
 
-    ``there`` is the event's time [s] in the run whose steps are used, ``here`` in the present run.
+    The argument ``there`` is the event time [s] in the simulation whose steps are used, and
+    ``here`` the event time [s] in the present simulation.
     """
     apart = instant(max(there, here))
     marks = [event.earliest for event in model.arm.events]
