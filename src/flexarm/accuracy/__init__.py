@@ -1,1 +1,1 @@
-"""Error estimates of models, shapes and solutions, and ranges of validity of models."""
+"""Estimated errors of models, shape functions and solutions; validity limits of models."""

@@ -1,4 +1,4 @@
-"""Error estimates of a motion: response to the residual forces in the equations of a richer arm."""
+"""Error estimates of a motion from its residual forces in the equations of a richer arm."""
 
 import itertools
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ class Stretch:
     kick: Array | None = None  # impulses on all coordinates at the start, (n, L), or None
 
     def stiffer(self, stiffness: Array, damping: Array) -> "Stretch":
-        """Return a copy of the interval with (n, n) matrices added to stiffness and damping."""
+        """Return the interval with matrices (n, n) added to stiffness and damping."""
         block = np.ix_(self.free, self.free)
         return replace(
             self, stiffness=self.stiffness + stiffness[block], damping=self.damping + damping[block]
@@ -56,19 +56,19 @@ def respond(t: Array, loads: Array, stretches: Iterator[Stretch]) -> Array:
     t
         Times [s], (T,).
     loads
-        Loads f of L motions, linear between the times, (T, n, L).
+        Loads f of L load cases, linear between the times, (T, n, L).
     stretches
         Consecutive intervals that cover all times.
 
     Returns
     -------
     Array
-        x, (T, n, L).
+        Displacements x of the L load cases, (T, n, L).
 
     Notes
     -----
-    The solution is exact in the modes of each interval; damping that couples modes is neglected.
-    Coordinates stop at once when they become held, and start at rest when released.
+    The solution is exact in the modes of each interval; damping that couples modes is neglected. A
+    coordinate stops at once when a brake or lock holds it, and starts from rest when released.
     """
     x, rate = np.zeros(loads.shape[1:]), np.zeros(loads.shape[1:])
     result = np.zeros(loads.shape)
@@ -96,10 +96,10 @@ def respond(t: Array, loads: Array, stretches: Iterator[Stretch]) -> Array:
 
 
 def _step(squares: Array, loss: Array, h: float) -> Array:
-    """Return the matrices that propagate each mode over a step of length h, (modes, 2, 4).
+    """Return the matrices that advance each mode by a step of length h, (modes, 2, 4).
 
-    The matrices multiply the vector of position, rate, load at the start and load at the end of the
-    step.
+    Each matrix multiplies the vector of position and rate of the mode at the start of the step,
+    load at its start, and load at its end; the product is position and rate at the end.
     """
     # Time derivatives of displacement, velocity, load, and change of the load per step.
     rates = np.zeros((len(squares), 4, 4))
@@ -117,7 +117,7 @@ CAUSES = ("shapes", "stiffness", "section", "theory")
 
 @dataclass(frozen=True)
 class Motion:
-    """Coordinates, rates and inputs of a model at T times."""
+    """Coordinates, rates and inputs of an arm at T times."""
 
     t: Array  # times [s], (T,)
     q: Array  # coordinates, (T, n)
@@ -135,7 +135,7 @@ class Motion:
 
 @dataclass(frozen=True)
 class MotionPhase:
-    """A phase of a motion in which the same coordinates are prescribed or locked throughout."""
+    """Part of a motion in which the same coordinates are prescribed or locked throughout."""
 
     first: int  # index of the first sample
     last: int  # index of the phase's last sample, the first of the next phase
@@ -145,10 +145,10 @@ class MotionPhase:
 
 
 class RicherArm:
-    """An arm with more shapes, in whose equations the motion of a given arm leaves residual forces.
+    """An arm with additional shapes, and the residual forces of a given motion in its equations.
 
-    The links of the richer arm are exact, with shear and rotary inertia, if the links of the given
-    arm are linear.
+    If the links of the given arm are linear beams, those of the richer arm are geometrically exact
+    beams with shear and rotary inertia.
     """
 
     def __init__(self, model: Model) -> None:
@@ -161,7 +161,7 @@ class RicherArm:
         )
 
     def phases(self, motion: Motion) -> list[MotionPhase]:
-        """Split a motion into phases, in each of which the same coordinates are locked."""
+        """Divide a motion into phases, in each of which the same coordinates are locked."""
         starts = motion.phases or ((0, self.original.prescribed, ()),)
         ends = [first for first, _, _ in starts[1:]] + [len(motion.t) - 1]
         phases = []
@@ -173,7 +173,7 @@ class RicherArm:
         return [phase for phase in phases if phase.last > phase.first]
 
     def stiffness_and_damping(self, coordinates: Array) -> tuple[Array, Array]:
-        """Compute elastic stiffness and smooth damping, (n, n) each, at given coordinates."""
+        """Compute stiffness and damping matrices of elastic and smooth forces, (n, n) each."""
         q = self._own(coordinates)
         attitudes = [self.model.start_references] if self.model.attitudes else []
         matrices = self.richer.compiled("smooth_matrices").call(q, 0 * q, *attitudes)
@@ -183,7 +183,7 @@ class RicherArm:
     def mass_and_bias(
         self, equation: Equation, motion: Motion, samples: Indices
     ) -> tuple[Array, Array]:
-        """Compute mass matrices (S, n, n) and bias forces (S, n) of an arm at S samples.
+        """Compute mass matrices (S, n, n) and bias forces (S, n) at S samples of a motion.
 
         The arm is the original or the richer one, in the motion of the original arm.
         """
@@ -199,7 +199,7 @@ class RicherArm:
     def accelerations(
         self, motion: Motion, phase: MotionPhase, samples: Indices, forces: Array
     ) -> Array:
-        """Compute the accelerations of the original arm at S samples, (S, n), under its forces."""
+        """Compute the accelerations of the original arm at S samples, (S, n)."""
         a = np.zeros(forces.shape)
         prescribed = list(self.original.prescribed)
         if prescribed:
@@ -213,11 +213,11 @@ class RicherArm:
         return a
 
     def deviations(self, motion: Motion) -> dict[str, dict[str, Array]]:
-        """Compute corrections of the tip positions of the links in a motion, (T, 3) per link [m].
+        """Compute the estimated error of each link's tip position in a motion, (T, 3) [m].
 
-        The corrections are keyed by link name and by cause: ``shapes`` (further shapes in
-        directions with shapes), ``stiffness`` (elastic directions without shapes), ``section``
-        (shear and rotary inertia), ``theory`` (exact links in place of linear ones).
+        The errors are listed by link name and by cause. The causes are ``shapes`` (too few shapes
+        in a direction), ``stiffness`` (elastic directions without any shape), ``section`` (no shear
+        and rotary inertia) and ``theory`` (linear instead of exact beams).
         """
         loads = np.zeros((len(motion.t), self.model.size, len(CAUSES)))
         feedback, stretches = self.feedback(motion), list[Stretch]()
@@ -243,16 +243,16 @@ class RicherArm:
         return corrections
 
     def _own(self, coordinates: Array) -> Array:
-        """Convert coordinates of the original arm, (..., n), to those of the richer arm."""
+        """Convert coordinates of the original arm to coordinates of the richer arm, (T, n)."""
         q = np.zeros((*coordinates.shape[:-1], self.model.size))
         q[..., self.kept] = coordinates
         return q
 
     def unloaded_directions(self, motion: Motion, threshold: float) -> set[tuple[str, Direction]]:
-        """Return the links and directions in which loads are negligible.
+        """Return the links and deformation directions in which loads are negligible.
 
-        Such loads would deflect a link by less than a given fraction of its deflections in the
-        motion.
+        Loads are negligible if they would deflect the link by less than a given fraction of its
+        deflections in the motion.
         """
         loads = np.zeros((len(motion.t), self.model.size, len(CAUSES)))
         for phase in self.phases(motion):
@@ -278,7 +278,7 @@ class RicherArm:
         return unloaded
 
     def feedback(self, motion: Motion) -> Array:
-        """Return stiffness and damping of the servos or of a control law, (2, n, n)."""
+        """Return stiffness and damping matrices of the servos or of a control law, (2, n, n)."""
         gains = np.zeros((2, self.model.size, self.model.size))
         if motion.feedback is not None:
             for gain, matrix in zip(gains, motion.feedback, strict=True):
@@ -295,9 +295,9 @@ class RicherArm:
     def _load(
         self, motion: Motion, phase: MotionPhase, loads: Array, stored: set[int]
     ) -> dict[int, Array]:
-        """Compute the loads by each cause in a phase, and mass matrices at samples ``stored``.
+        """Compute the residual forces of a phase by cause, and mass matrices at samples ``stored``.
 
-        ``loads`` (T, n, causes) is filled in place.
+        The residual forces are written to the array ``loads``, (T, n, causes).
         """
         size = max(BLOCK_VALUES // self.model.size**2, 1)
         grown = (part for part in self.original.links if can_grow(part) and not self.complete)
@@ -321,7 +321,7 @@ class RicherArm:
         return masses
 
     def _kick(self, mass: Array, jump: Array) -> Array:
-        """Return the impulses on the added shapes when the rates jump, (n, causes)."""
+        """Return the impulses on the added shapes at a jump of the rates, (n, causes)."""
         kick = np.zeros((self.model.size, len(CAUSES)))
         momenta = mass[:, self.kept] @ jump
         for k, group in enumerate((self.rich.more, self.rich.left_out)):
@@ -350,9 +350,9 @@ class RicherArm:
     def _followed(
         self, mass: Array, stiffness: Array, damping: Array, step: float
     ) -> tuple[Array, Array]:
-        """Return mass and damping matrices, regularised for added shapes without inertia.
+        """Return mass and damping matrices in which every added shape has inertia and damping.
 
-        The additions make these shapes follow quasi-statically.
+        Added shapes without inertia get a small one, so that they deflect as under static loads.
         """
         added = [*self.rich.more, *self.rich.left_out]
         scale = np.sqrt(np.diag(stiffness)[added])

@@ -1,4 +1,4 @@
-"""Error estimates of natural frequencies: errors of the model, the shapes and rounding."""
+"""Error estimates of natural frequencies, by cause: model, shapes and rounding."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,15 +18,16 @@ AGAINST = {
 
 @dataclass(frozen=True)
 class FrequencyErrors:
-    """Relative errors of a mode's frequency, by comparison with the mode of a refined arm.
+    """Estimated relative errors of a natural frequency, from a refined model of the arm.
 
     Attributes
     ----------
     model
-        Error of linear beams relative to exact beams, of Euler-Bernoulli beams relative to
-        Timoshenko beams, and of neglecting elastic directions without shapes.
+        Error of the beam theory: of linear beams relative to geometrically exact beams, of
+        Euler-Bernoulli beams relative to Timoshenko beams, and of elastic directions that have no
+        shapes.
     shapes
-        Error relative to the same arm with more shapes.
+        Error relative to the same arm with more shape functions.
     solution
         Rounding error of the eigenvalue.
     """
@@ -37,14 +38,14 @@ class FrequencyErrors:
 
     @property
     def total(self) -> float:
-        """Sum of the errors by model, by shapes and by rounding."""
+        """Sum of the errors of model, shapes and rounding."""
         return self.model + self.shapes + self.solution
 
 
 def frequency_lines(errors: Sequence[FrequencyErrors | None]) -> list[str]:
-    """Return text lines with the largest error of each kind among the first frequencies.
+    """Return text lines with the largest error of each cause among the first frequencies.
 
-    A last line has the sum of the three errors of each frequency.
+    The last line has, for each frequency, the sum of its three errors.
     """
     estimates = [error for error in errors if error is not None]
     first = estimates[:FIRST_FREQUENCIES]

@@ -1,4 +1,4 @@
-"""Error of the integration of a run, by comparison with a run at a tighter tolerance."""
+"""Integration error of a run, from a comparison with a run at a smaller tolerance."""
 
 from dataclasses import dataclass
 
@@ -17,23 +17,23 @@ Rows = npt.NDArray[np.int_]
 
 @dataclass(frozen=True)
 class IntegrationError:
-    """Error of a run against the exact solution of the same equations.
+    """Error of a run relative to the exact solution of the same equations.
 
     Attributes
     ----------
     error
-        Largest error of tip deflections, wind-ups, joint and base coordinates, relative to their
-        ranges; None if it was not computed.
+        Largest error of tip deflections, wind-ups, joint coordinates and base coordinates, each
+        relative to its range in the run; None if it was not computed.
     kept_until
-        Time up to which the error is within the tolerance [s]; None if the error stays within it to
-        the end of the run, or was not computed.
+        Time up to which the error is within the tolerance [s]; None if the error is within the
+        tolerance in the whole run, or was not computed.
     rounding
-        Part of the error due to rounding, which a smaller tolerance does not reduce.
+        Part of the error caused by rounding, which a smaller tolerance does not reduce.
     at_least
         Whether ``error`` is the error of an energy or momentum balance; the true error may be
         larger.
     rtol
-        Tolerance of the run; None if the step size was given instead.
+        Relative tolerance of the run; None if the user gave a step size instead.
     """
 
     error: float | None
@@ -44,7 +44,7 @@ class IntegrationError:
 
     @property
     def beyond(self) -> bool:
-        """Whether the integration error, less its rounding part, exceeds the tolerance."""
+        """Whether the integration error without rounding exceeds the tolerance of the run."""
         if self.error is None or self.rtol is None:
             return False
         return self.error - self.rounding > self.rtol
@@ -60,23 +60,24 @@ def integration_error(
     steps: int,
     balance: float,
 ) -> IntegrationError:
-    """Compute the error of a motion by comparison with the same motion at a tighter tolerance.
+    """Compute the integration error of a motion from the same motion at a smaller tolerance.
 
     Parameters
     ----------
     model, motion
         The arm and its motion.
     closer
-        The same motion at the tighter tolerance; None if it was not computed.
+        The same motion, computed at a smaller tolerance; None if it was not computed.
     rtol
-        Tolerance of the motion.
+        Relative tolerance at which the motion was computed.
     falls
-        Expected ratio of the errors of the two motions, from their step lengths.
+        Expected ratio of the integration errors of the two motions, from their step sizes.
     steps
-        Number of steps, from which the accumulated rounding error is estimated.
+        Number of integration steps, from which the accumulated rounding error is estimated.
     balance
         Largest error of the energy and momentum balances, relative to the exchanged energy and
-        momentum. If it exceeds the tolerance, it is a lower bound of the integration error.
+        momentum. If the error of a balance exceeds the tolerance, it is a lower bound of the
+        integration error.
     """
     error, kept_until, rounding = None, None, 0.0
     if any(axis.motor is not None for axis in model.axes):
@@ -99,11 +100,11 @@ def integration_error(
 def relative_differences(
     model: Model, motion: Motion, rows: Rows, other: Motion, other_rows: Rows
 ) -> Array:
-    """Return the largest difference of two motions of an arm at each of S common samples, (S,).
+    """Return the largest relative difference of two motions at each of S common samples, (S,).
 
-    Differences of tip deflections and wind-ups are relative to their ranges; differences of joint
-    and base coordinates are relative to the scale of their tolerance (1 rad, the length) or their
-    range, if larger.
+    Differences of tip deflections and wind-ups are relative to the ranges of these quantities.
+    Differences of joint and base coordinates are relative to the larger of their range and their
+    scale (1 rad, or the length of the arm).
     """
     q, other_q = motion.q, _coordinates(model, motion, rows, other, other_rows)
     differences = [np.zeros(len(rows))]
@@ -130,7 +131,7 @@ def wind_ups(model: Model, q: Array) -> Array:
 
 
 def common_samples(t: Array, other: Array) -> tuple[Rows, Rows]:
-    """Return the indices of the samples of two motions at common times, (S,) each."""
+    """Return the indices of the S samples at which two motions have common times, (S,) each."""
     tolerance = SAME_TIME * float(np.median(np.diff(t))) if len(t) > 1 else 0.0
     nearest = np.minimum(np.searchsorted(other, t - tolerance), len(other) - 1)
     rows = np.flatnonzero(np.abs(other[nearest] - t) <= tolerance)
@@ -140,10 +141,10 @@ def common_samples(t: Array, other: Array) -> tuple[Rows, Rows]:
 def _coordinates(
     model: Model, motion: Motion, rows: Rows, other: Motion, other_rows: Rows
 ) -> Array:
-    """Return the coordinates of another motion at common samples, (S, n).
+    """Return the coordinates of another motion at S common samples, (S, n).
 
-    Attitude angles are replaced by the first motion's angles plus the rotation vector between the
-    two attitudes.
+    Attitude angles are those of the first motion plus the rotation vector between the attitudes of
+    the two motions.
     """
     q = other.q[other_rows].copy()
     for k, first in enumerate(model.attitudes):
@@ -160,14 +161,15 @@ def _coordinates(
 
 
 def _range(values: Array) -> Array:
-    """Return the range of each wind-up, (joints,), to which errors of wind-ups are relative."""
+    """Return the range of the wind-up of each elastic joint, (joints,)."""
     return np.asarray(np.maximum(np.ptp(values, axis=0), NEGLIGIBLE))
 
 
 def _rounding(model: Model, q: Array, steps: int) -> float:
-    """Return an estimate of the rounding error of wind-ups relative to their range.
+    """Return the estimated rounding error of wind-ups, relative to the range of each.
 
-    The torques of transmissions, and the deflections they cause, have the same relative error.
+    The rounding error of a wind-up causes the same relative error of the transmission's torque, and
+    of the deflections that this torque causes.
     """
     pairs = [[axis.motor, axis.index] for axis in model.axes if axis.motor is not None]
     angles = np.array([np.abs(q[:, pair]).max(axis=0).sum() for pair in pairs])

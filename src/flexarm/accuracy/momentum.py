@@ -10,7 +10,7 @@ from flexarm.spatial import Array
 
 @dataclass(frozen=True)
 class MomentumBalance:
-    """Errors of a run's momentum: changes not explained by external impulses."""
+    """Errors of the momentum of a run: its change less the impulse of external forces."""
 
     linear: Array  # error of the momentum in inertial axes [N s], (T, 3)
     angular: Array  # error of the angular momentum about the centre of mass [N m s], (T, 3)
@@ -21,28 +21,28 @@ class MomentumBalance:
 
     @property
     def largest(self) -> tuple[float, float]:
-        """Largest error of the momentum [N s] and of the angular momentum [N m s]."""
+        """Largest error of momentum [N s] and of angular momentum [N m s] in the run."""
         return largest_norm(self.linear), largest_norm(self.angular)
 
     @property
     def error(self) -> float:
         """Largest momentum error relative to the momentum exchanged.
 
-        Errors of angular momentum are divided by the arm's length.
+        To compare both, errors of the angular momentum are divided by the arm's length.
         """
         error = _joint(self.linear, self.angular, self.length)
         return error / self.exchanged if error else 0.0
 
 
 def compare_momenta(momentum: Array, impulse: Array, length: float) -> MomentumBalance:
-    """Compute the balance of momenta and external impulses at T instants, in inertial axes.
+    """Compute the balance of momenta and external impulses at T times, in inertial axes.
 
     Parameters
     ----------
     momentum
-        Columns (T, 15): momentum [N s] and angular momentum about the origin [N m s] of all bodies;
-        momentum and angular momentum of the base relative to the centre of mass; position of the
-        centre of mass [m].
+        Array (T, 15) whose columns are, three each: momentum [N s] and angular momentum about the
+        origin [N m s] of all bodies; momentum and angular momentum of the base relative to the
+        arm's centre of mass; position of the arm's centre of mass [m].
     impulse
         Impulse [N s] and angular impulse about the origin [N m s] of all external forces, (T, 6).
     length
@@ -61,10 +61,10 @@ def compare_momenta(momentum: Array, impulse: Array, length: float) -> MomentumB
 
 
 def largest_norm(rows: Array) -> float:
-    """Return the largest Euclidean norm of the rows, (T, 3)."""
+    """Return the largest Euclidean norm among the rows of an array, (T, 3)."""
     return float(np.linalg.norm(rows, axis=1).max())
 
 
 def _joint(linear: Array, angular: Array, length: float) -> float:
-    """Return the largest norm among the rows of ``linear`` and of ``angular / length``."""
+    """Return the largest Euclidean norm among the rows of ``linear`` and ``angular / length``."""
     return max(largest_norm(linear), largest_norm(angular) / length)

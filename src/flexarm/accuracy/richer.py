@@ -1,4 +1,4 @@
-"""Arms with more shapes than a given model, by the model's theory or by complete beam theory."""
+"""Refined arms: arms with more shape functions, optionally with complete beam theory."""
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ from flexarm.spatial import Array
 
 @dataclass(frozen=True)
 class Richer:
-    """An arm with added shapes, and the indices of its coordinates."""
+    """An arm with additional shapes, and the indices of the original coordinates in it."""
 
     model: Model  # the arm with added shapes
     kept: list[int]  # index of each coordinate of the given arm in the richer arm, (n,)
@@ -39,7 +39,7 @@ class Richer:
 
     @classmethod
     def of(cls, given: Model, model: Model, added: Mapping[int, Shapes]) -> "Richer":
-        """Find the coordinates of a given arm and of the shapes added to its links."""
+        """Find the coordinates of the given arm and of the added shapes in a refined arm."""
         more, left_out, last = list[int](), list[int](), list[int]()
         for index, shapes in added.items():
             part = given.links[index]
@@ -51,19 +51,19 @@ class Richer:
         return cls(model, [model.names.index(name) for name in given.names], more, left_out, last)
 
     def placed(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Rearrange values by coordinate of the given arm, (n, ..), for the richer arm."""
+        """Rearrange values by coordinate of the given arm, (n, ..), for the refined arm."""
         result = np.zeros((self.model.size, *values.shape[1:]), dtype=values.dtype)
         result[self.kept] = values
         return result
 
 
 def can_grow(part: LinkModel) -> bool:
-    """Return whether shapes can be added to a link."""
+    """Return whether shape functions can be added to a link."""
     return part.flexible and not why_fixed(part)
 
 
 def why_fixed(part: LinkModel) -> str:
-    """Return why no shapes can be added to a flexible link; empty if they can be added."""
+    """Return why no shape functions can be added to a flexible link; '' if they can."""
     if not part.body.sectioned:
         return "its modes come with its body, so reduce the body with more modes"
     if part.body.range is not None:
@@ -84,19 +84,20 @@ def enriched(
     *,
     complete: bool = False,
 ) -> Richer:
-    """Build an arm with added shapes in every elastic direction.
+    """Build an arm with added shape functions in every elastic direction.
 
     Parameters
     ----------
     model
-        The arm as given, whose shapes come first in the links of the richer arm.
+        The given arm, whose shapes come first in the links of the refined arm.
     counts
-        Number of shapes to add, by the order of the direction's stiffness.
+        Number of shapes to add per deformation direction, from the softest direction to the
+        stiffest.
     unloaded
-        Links and directions to which no shapes are added.
+        Links and deformation directions to which no shapes are added.
     complete
-        Whether links become geometrically exact beams with shear and rotary inertia, as far as
-        these are known; otherwise links keep the theory of the model.
+        Whether links become geometrically exact beams, with shear and rotary inertia as far as
+        these are known. Otherwise links keep their beam theory.
     """
     own_shapes, added = chosen_shapes(model.chain), dict[int, Shapes]()
     for index, part in enumerate(model.links):
@@ -126,7 +127,7 @@ def enriched(
 
 
 def _joined(shapes_before: Shapes, added: Shapes, span: Span) -> Shapes:
-    """Return a link's shapes joined with added shapes, with their common strain energy."""
+    """Return a link's shapes together with added shapes, and their common strain energy."""
     shapes, m = join([shapes_before, added], span), shapes_before.count
     shapes.stiffness[:] = own_stiffness(shapes, span)
     shapes.stiffness[:m, :m] = shapes_before.stiffness
@@ -150,12 +151,12 @@ def _added(
 
 
 def _lacking(elastic: Flexible, motion: BeamDirection, tip_mass: float, count: int) -> SpanCurves:
-    """Return the most useful shapes in a direction that a link's own shapes cannot represent.
+    """Return the most useful shapes of a deformation direction that a link does not have.
 
-    First come the static shapes of loads at the tip, then the shapes with the lowest frequencies of
-    the link with the tip's mass. Each is made independent of all previous shapes. The bending
-    moments (axial forces of rods) of these shapes are polynomials, like the moments of tip loads
-    and distributed loads on any beam.
+    First come the static deflections under loads at the tip, then the modes with the lowest
+    frequencies of the link with the tip's mass. Each shape is made independent of all previous
+    ones. The bending moments of these shapes (for rods their axial forces) are polynomials, like
+    those of tip loads and distributed loads on any beam.
     """
     span, direction = elastic.span, motion.direction
     own_indices = elastic.shapes.moving(direction)
@@ -196,14 +197,14 @@ def _lacking(elastic: Flexible, motion: BeamDirection, tip_mass: float, count: i
 
 
 def _independent(columns: Array, gram: Array) -> Array:
-    """Return combinations of columns that are orthonormal by a Gram matrix."""
+    """Return combinations of columns that are orthonormal with respect to a Gram matrix."""
     values, vectors = np.linalg.eigh(columns.T @ gram @ columns)
     independent = values > DEPENDENT_ENERGY
     return np.asarray(columns @ vectors[:, independent] / np.sqrt(values[independent]))
 
 
 def is_complete(model: Model) -> bool:
-    """Return whether a model has the theory and the sections of a `complete` richer arm."""
+    """Return whether a model already has the beam theory of a refined arm with `complete`."""
     sections = (part.link.section for part in model.links if can_grow(part))
     return model.link_theory == "exact" and all(
         section is None or complete_section(section).model_dump() == section.model_dump()
@@ -212,7 +213,7 @@ def is_complete(model: Model) -> bool:
 
 
 def why_not_refined(model: Model) -> str:
-    """Return why an arm cannot be refined; empty if it can be refined."""
+    """Return why an arm cannot be refined; '' if it can."""
     for part in flexible_links(model):
         reason = why_fixed(part)
         if not reason and (part.link.elastic_energy or part.link.elastic_force):

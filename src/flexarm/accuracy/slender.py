@@ -1,4 +1,4 @@
-"""Shear and rotary inertia of sections: what Euler-Bernoulli theory leaves out."""
+"""Shear and rotary inertia of cross sections, which Euler-Bernoulli theory leaves out."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -14,10 +14,10 @@ from flexarm.spatial import Array
 
 
 def radius_of_gyration(span: Span, motion: BeamDirection) -> float | None:
-    """Return the largest radius of gyration of a span's sections in one bending plane [m].
+    """Return the largest radius of gyration [m] of a span's sections in a bending plane.
 
-    The radius is ``sqrt(EI/EA)``, or ``sqrt(J/mu)`` if EA is not given; None if neither EA nor J is
-    given.
+    The radius of gyration is ``sqrt(EI/EA)``, or ``sqrt(J/mu)`` if EA is not given. The result is
+    None if neither EA nor J is given.
     """
     table = span.table
     if span.has("EA"):
@@ -36,17 +36,18 @@ def shear_error(span: Span, motion: BeamDirection, section: Section, omega: floa
     Parameters
     ----------
     span, motion
-        The span and its bending plane, in which the radius of gyration must be known.
+        The span, and its bending plane, in which the radius of gyration must be known.
     section
-        The section with its shape and material, if given.
+        Cross section with outline and material; None if not given.
     omega
-        Frequency of the mode by Euler-Bernoulli theory [rad/s].
+        Angular frequency of the mode by Euler-Bernoulli theory [rad/s].
 
     Notes
     -----
-    A wave of number k in a Timoshenko beam has ``omega^2 = EI k^4/mu / (1 + k^2 r^2 (1 + s))`` to
-    first order, r being the radius of gyration and ``s = E/(kappa G)``; rotary inertia, the term 1,
-    may be in the model already.  The mode has the wave number k of ``k^4 = mu omega^2/EI``.
+    A wave with wave number k in a Timoshenko beam has ``omega^2 = EI k^4/mu / (1 + k^2 r^2 (1 +
+    s))`` to first order, where r is the radius of gyration and ``s = E/(kappa G)``. The term 1 in
+    the bracket is the rotary inertia, which the model may already include. The wave number k of the
+    mode follows from ``k^4 = mu omega^2/EI``.
     """
     radius = radius_of_gyration(span, motion)
     assert radius is not None and motion.rotary is not None
@@ -58,9 +59,9 @@ def shear_error(span: Span, motion: BeamDirection, section: Section, omega: floa
 
 
 def shear_ratio(section: Section, motion: BeamDirection) -> float:
-    """Return E/(kappa G) of a section, or 0 if the model includes shear.
+    """Return E/(kappa G) of a cross section, or 0 if the model includes shear.
 
-    A section given by numbers counts as a solid rectangle.
+    A cross section without outline is treated as a solid rectangle.
     """
     stations = section if section.stations is None else section.stations[0]
     if section.shear or getattr(stations, motion.shear or "GAy") is not None:
@@ -74,11 +75,11 @@ def shear_ratio(section: Section, motion: BeamDirection) -> float:
 
 
 def complete_section(section: Section) -> Section:
-    """Return a section with shear stiffness and rotary inertia, as far as these are known.
+    """Return a cross section with shear stiffness and rotary inertia added, where known.
 
     Shear stiffness and rotary inertia follow from the outline, or from EA: ``GA = EA/s`` with ``s =
-    E/(kappa G)`` of a solid rectangle, and ``J = mu EI/EA`` (Timoshenko). A section without outline
-    and EA is returned unchanged.
+    E/(kappa G)`` of a solid rectangle, and ``J = mu EI/EA`` (Timoshenko). A cross section without
+    outline and EA is returned unchanged.
     """
     if section.shape is not None:
         return section.model_copy(update={"shear": section.shear or True, "rotary_inertia": True})
@@ -86,7 +87,7 @@ def complete_section(section: Section) -> Section:
 
 
 def turning_section(section: Section, length: float) -> Section:
-    """Return a section with inertia of twist; a very small one is added if there is none."""
+    """Return a cross section with torsional inertia; a very small one is added if missing."""
     return _with(
         section,
         lambda part: (
@@ -98,7 +99,7 @@ def turning_section(section: Section, length: float) -> Section:
 
 
 def _with(section: Section, numbers: Callable[[Properties], dict[str, float]]) -> Section:
-    """Return a section with further properties added at all stations."""
+    """Return a cross section with further properties added at all stations."""
     if section.stations is None:
         return section.model_copy(update=numbers(section))
     stations = tuple(station.model_copy(update=numbers(station)) for station in section.stations)
@@ -106,7 +107,7 @@ def _with(section: Section, numbers: Callable[[Properties], dict[str, float]]) -
 
 
 def _missing(section: Properties) -> dict[str, float]:
-    """Return the shear stiffnesses and rotary inertias that a section's numbers leave out."""
+    """Return the shear stiffnesses and rotary inertias that a cross section does not have."""
     numbers: dict[str, float] = {}
     for stiffness, rotary, shear in (("EIz", "Jz", "GAy"), ("EIy", "Jy", "GAz")):
         bending, inertia = getattr(section, stiffness), getattr(section, rotary)
@@ -122,15 +123,16 @@ def _missing(section: Properties) -> dict[str, float]:
 
 
 def section_errors(model: Model, parts: Iterable[LinkModel]) -> tuple[Array, Array]:
-    """Compute the stiffness lost by shear and the neglected rotary inertia of links.
+    """Compute the stiffness lost by shear, and the neglected rotary inertia, of all links.
 
-    Both are the first-order terms of Timoshenko theory.
+    Lost stiffness and neglected inertia are the first-order terms of Timoshenko theory.
 
     Returns
     -------
     stiffness, mass
-        Per coordinate, (n, n) each: ``int EI s r^2 y''' y'''`` and, unless the section has rotary
-        inertia, ``int mu r^2 y' y'``, of both bending planes whose radius of gyration r is known.
+        Matrices in the coordinates of the arm, (n, n) each: ``int EI s r^2 y''' y'''`` and, unless
+        the section has rotary inertia, ``int mu r^2 y' y'``, of both bending planes whose radius of
+        gyration r is known.
     """
     lost_stiffness, neglected_mass = np.zeros((2, model.size, model.size))
     for part in parts:

@@ -1,4 +1,4 @@
-"""Error estimates of a run: error of the model, of the shapes and of the integration."""
+"""Error estimates of a run, by cause: model, shape functions, integration."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -27,20 +27,21 @@ from flexarm.spatial import Array
 
 @dataclass(frozen=True)
 class RicherRuns:
-    """Errors of a run by comparison with runs of arms with more shapes or exact links.
+    """Errors of a run, from simulations of refined arms.
 
     Attributes
     ----------
     error
-        Error of the shapes: the largest error of a link's tip deflection, relative to the larger of
-        this deflection's range and size.
+        Error caused by too few shapes: the largest error of a link's tip deflection, relative to
+        the larger of the range and the size of this deflection.
     tip
         Error of the arm's tip position [m].
     converged
         Whether the second addition of shapes changed the deflections by less than half as much as
         the first, or by less than the tolerance; otherwise the error may be larger.
     model
-        Error of the links' theory, relative like ``error``; None if the theory is complete.
+        Error of the beam theory, relative to the same size as ``error``; None if the theory is
+        complete.
     """
 
     error: float
@@ -56,19 +57,20 @@ def compare(
     rtol: float,
     simulate: Callable[[Model], tuple[Motion, Array]],
 ) -> RicherRuns:
-    """Compute the error of a motion from motions of arms with more shapes and exact links.
+    """Compute the error of a motion from simulations of refined arms.
 
-    Shapes are added in two steps. The error is the change by the first step plus twice the change
-    by the second. The sum is an upper bound if every further step at least halves the change. The
-    error of the theory is the change by exact links with shear and rotary inertia.
+    Shape functions are added in two steps. The error of the shapes is the change caused by the
+    first step plus twice the change caused by the second, which is an upper bound if every further
+    step would at least halve the change. The error of the beam theory is the change caused by
+    geometrically exact links with shear and rotary inertia.
 
     Parameters
     ----------
     model, motion, tip, rtol
         The arm, its motion, the positions of its tip (T, 3) and the tolerance.
     simulate
-        Function that simulates the same motion of another arm, and returns this motion and the
-        positions of its tip.
+        Function that simulates another arm under the same conditions, and returns its motion and
+        tip positions.
     """
     theory = not is_complete(model)
     unloaded = RicherArm(model).unloaded_directions(motion, RESOLUTION * rtol)
@@ -122,12 +124,12 @@ PARTS = {
 
 @dataclass(frozen=True)
 class RestErrors:
-    """Errors of tip positions at rest, by comparison with a refined arm.
+    """Errors of tip positions of an arm at rest, by comparison with a refined arm.
 
     Attributes
     ----------
     tips
-        Error of each link's tip position [m], by part (``shapes``, ``theory``, ``stiffness``,
+        Error of each link's tip position [m], by cause (``shapes``, ``theory``, ``stiffness``,
         ``section``) and link.
     sizes
         Largest component of each link's deflection in the refined arm [m].
@@ -139,35 +141,37 @@ class RestErrors:
 
 @dataclass(frozen=True)
 class RunErrors:
-    """Estimated errors of a run's deflections, relative to each deflection's range or static size.
+    """Estimated errors of a run, relative to the range of deflections or their static size.
 
-    For a motion the values are upper estimates; at rest they are differences from a refined arm.
-    Each value is the error of the link with the largest error.
+    For an arm in motion the errors are upper estimates; at rest they are differences from a refined
+    arm. Each error is that of the link with the largest error.
 
     Attributes
     ----------
     model
-        Error of the model, the sum of ``parts``, relative to exact beams with all stiffnesses of
-        their sections, and shear where EA is known; None for bodies that have no exact theory.
+        Error of the beam theory, the sum of ``parts``, relative to geometrically exact beams with
+        all stiffnesses of their sections, and shear where EA is known; None for bodies without such
+        a theory.
     shapes
-        Error of the shapes, relative to a solution with more shapes; None for links that can have
-        no more shapes (sliding links, lumped springs, measured shapes, ``quadratic_shapes``), if a
-        body was captured or released, and at rest if nothing bends or no refined arm is computed.
+        Error caused by too few shapes, relative to a solution with more shapes. None if more shapes
+        are not possible (sliding links, lumped springs, measured shapes, ``quadratic_shapes``), if
+        a body was captured or released, and for an arm at rest if nothing bends or no refined arm
+        was computed.
     solved
         Error of the integration, relative to the exact solution of the same equations.
     parts
-        Parts of the model's error: ``theory`` (linear links against exact links; too few nodes of
-        exact links are an error of the shapes), ``stiffness`` (elastic directions without shapes;
-        part of the error of the shapes if this is computed), ``section`` (shear, rotary inertia),
-        ``strain``.
+        Errors of the beam theory by cause: ``theory`` (linear instead of exact beams),
+        ``stiffness`` (elastic directions without shapes, unless ``shapes`` includes these),
+        ``section`` (no shear or rotary inertia) and ``strain``. Too few nodes of an exact beam are
+        an error of the shapes.
     why
         Reason why the error of the shapes is unknown; empty if the error is known.
     cause
-        Reason why the error of the model is unknown, or way to reduce the error.
+        Reason why the error of the beam theory is unknown, or advice to reduce this error.
     compared
-        Comparison with runs of richer arms; None if there was no comparison.
+        Comparison with simulations of refined arms; None if there was none.
     estimated
-        Whether the errors of model and shapes are estimates, which may be too small.
+        Whether the errors of beam theory and shapes are estimates, which may be too small.
     """
 
     model: float | None
@@ -195,10 +199,10 @@ class RunErrors:
         )
 
     def lines(self, *, against: bool = True) -> list[str]:
-        """Return three text lines on the errors of model, shapes and integration.
+        """Return three text lines: errors of the model, of the shapes and of the integration.
 
-        A line has a remedy if the error is large. With ``against``, the line names the reference
-        solution.
+        If an error is large, its line says what to do. With ``against``, each line names the
+        solution to which the error is relative.
         """
         largest_part = max(self.parts, key=lambda name: _size(self.parts[name]), default="theory")
         return [
@@ -212,7 +216,7 @@ class RunErrors:
         ]  # fmt: skip
 
     def _shapes_line(self, against: str) -> str:
-        """Return a text line on the error of the shapes, with a remedy if it is large."""
+        """Return a text line on the error of the shapes, with advice if the error is large."""
         text = f"error of the shapes: {_share(self.shapes, about=self.estimated)}"
         is_small = self.shapes is not None and self.shapes <= REMEDY_ABOVE
         notes = [] if is_small else [self.why or CONVERGE]
@@ -249,7 +253,7 @@ def _against(reference: str) -> str:
 
 
 def _solved_line(solved: IntegrationError, against: str) -> str:
-    """Return a text line on the error of the integration, with a remedy if it is large."""
+    """Return a text line on the error of the integration, with advice if the error is large."""
     error, remedy = solved.error, "ask for a smaller --rtol (rk4: --step)"
     amount = _share(error, "motion")
     if error is not None and solved.at_least:
@@ -279,21 +283,21 @@ def run_errors(
     compare: Callable[[], RicherRuns] | None = None,
     why: str = "",
 ) -> RunErrors:
-    """Compute or estimate the errors of model and shapes of a motion.
+    """Compute or estimate the errors of a motion, by cause.
 
     Parameters
     ----------
     model, motion, validity
-        The arm, its motion, and the motion's slopes and strains.
+        The arm, its motion, and the largest slopes and strains of this motion.
     solved
-        Error of the integration.
+        Error of the integration of the motion.
     at_rest
-        Function that computes the errors of an arm at rest; None if they cannot be computed.
+        Function that computes the errors of the arm at rest; None if they cannot be computed.
     compare
-        Function that compares the motion with motions of richer arms. If None, the errors are
-        estimated.
+        Function that compares the motion with simulations of refined arms; None to estimate the
+        errors.
     why
-        Reason why the errors of model and shapes cannot be estimated; empty if they can be.
+        Reason why the errors of beam theory and shapes cannot be estimated; '' if they can.
     """
     tips = {part.name: tip_deflection(model, part, motion.q) for part in flexible_links(model)}
     ranges = {name: float(np.ptp(tip, axis=0).max()) for name, tip in tips.items()}
@@ -346,7 +350,7 @@ def run_errors(
 
 
 def errors_off() -> RunErrors:
-    """Return a `RunErrors` in which all errors are unknown, for runs without error estimates."""
+    """Return a `RunErrors` with unknown errors, for runs without error estimates."""
     off = "errors are off"
     return RunErrors(None, None, IntegrationError(None), dict.fromkeys(PARTS), off, off)
 
@@ -357,7 +361,7 @@ def _at_rest(
     errors: Callable[[], RestErrors] | None,
     why: str,
 ) -> RunErrors:
-    """Return the errors of an arm at rest relative to the deflections of its links [m]."""
+    """Return the errors of an arm at rest, relative to the deflections of its links."""
     tip_errors = None
     if not why and not sizes:
         why = "no link bends: there is no deflection to compare"
@@ -397,7 +401,7 @@ def _parts(
     relative: Callable[[str, str], float],
     compared: RicherRuns | None,
 ) -> dict[str, float | None]:
-    """Return the parts of a link's model error, computed where a richer arm was simulated."""
+    """Return the errors of a link's beam theory by cause, from a refined arm where possible."""
     parts = {name: relative(link.link, name) for name in ("theory", "stiffness", "section")}
     if compared is not None:
         parts["stiffness"] = 0.0  # included in the error of the shapes

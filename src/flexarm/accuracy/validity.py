@@ -1,4 +1,4 @@
-"""Largest slopes, strains and shortenings of a motion, compared with limits of validity."""
+"""Largest slopes, strains and shortenings in a motion, compared with validity limits."""
 
 import math
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from flexarm.spatial import Array
 
 @dataclass(frozen=True)
 class LinkValidity:
-    """Largest slope, strain, shortening and energy share of one link in a run.
+    """Largest slope, strain, shortening and nonlinear energy of one link in a run.
 
     Attributes
     ----------
@@ -37,13 +37,14 @@ class LinkValidity:
     slope, time
         Largest slope of the link's axis relative to the root, and the time at which it occurs [s].
     strain
-        Largest strain along a fibre, from the section's shape or EA; None if neither is given.
+        Largest strain of a fibre along the link, from the section's outline or EA; None if neither
+        is given.
     strain_of
         Line along which the strain is measured, always ``fibre``.
     shortening
-        Largest shortening of the axis by bending, relative to the link's length.
+        Largest shortening of the link's axis by bending, relative to the link's length.
     quartic_share
-        Largest share of the elastic energy beyond linear theory.
+        Largest fraction of the elastic energy that linear theory does not include.
     """
 
     link: str
@@ -57,16 +58,16 @@ class LinkValidity:
 
 @dataclass(frozen=True)
 class Validity:
-    """Largest slope, strain, shortening and energy share in a run, with warnings.
+    """Largest slope, strain, shortening and nonlinear energy of any link in a run.
 
     Attributes
     ----------
     slope, strain, shortening, quartic_share
-        Largest values of all flexible links; strain is None if unknown for all links.
+        Largest values of all flexible links; the strain is None if it is unknown for all links.
     links
         Largest values of each flexible link.
     warnings
-        Sentences on exceeded limits, one per link and per input.
+        Warnings of exceeded limits, one sentence per link and per input.
     """
 
     slope: float
@@ -78,9 +79,9 @@ class Validity:
 
 
 def validity(model: Model, t: Array, q: Array, u: Array | None = None) -> Validity:
-    """Compute the largest slopes and strains of a motion, with warnings on exceeded limits.
+    """Compute the largest slopes and strains of a motion, with warnings of exceeded limits.
 
-    The motion has times t (T,), coordinates q (T, n) and inputs u (T, k).
+    The motion is given by times t (T,), coordinates q (T, n) and inputs u (T, k).
     """
     has_limits = any(axis.acts.limits is not None for axis in model.axes)
     links = tuple(_of_link(model, part, t, q) for part in flexible_links(model))
@@ -104,7 +105,7 @@ def validity(model: Model, t: Array, q: Array, u: Array | None = None) -> Validi
 
 
 def _overdriven(model: Model, t: Array, u: Array) -> list[str]:
-    """Return sentences on inputs that exceed the limits of the model file."""
+    """Return warnings of inputs that exceed the limits of the model file."""
     sentences = []
     for name, limit, row in zip(input_names(model), input_limits(model), np.abs(u).T, strict=True):
         if np.any(exceeded := row > limit * (1 + 1e-9)):
@@ -117,7 +118,7 @@ def _overdriven(model: Model, t: Array, u: Array) -> list[str]:
 
 
 def _warning(link: LinkValidity, part: LinkModel, *, stiffening: bool) -> str:
-    """Return a sentence on the limits that a link exceeded; empty if none."""
+    """Return a warning of the validity limits that a link exceeds; '' if it exceeds none."""
     exact = part.exact is not None
     if not part.body.sectioned:
         return _body_warning(link, stiff=stiffening and part.body.stiffens)
@@ -148,9 +149,9 @@ def _warning(link: LinkValidity, part: LinkModel, *, stiffening: bool) -> str:
 
 
 def _body_warning(link: LinkValidity, *, stiff: bool) -> str:
-    """Return a sentence on the limits that a general flexible body exceeded; empty if none.
+    """Return a warning of the limits that a general flexible body exceeds; '' for none.
 
-    ``stiff`` says whether the body is stiffened by loads.
+    The argument ``stiff`` tells whether loads stiffen the body.
     """
     sentences = []
     if stiff and link.slope > STIFFENED_SLOPE:
@@ -171,7 +172,7 @@ def _body_warning(link: LinkValidity, *, stiff: bool) -> str:
 
 
 def _of_link(model: Model, part: LinkModel, t: Array, q: Array) -> LinkValidity:
-    """Return the largest slope, strain, shortening and energy share of a link."""
+    """Return the largest slope, strain, shortening and nonlinear energy of a link."""
     if not part.body.sectioned:
         return _of_body(body_of(model, part), t, q)
     link = deformed(model, part, q[:1])
@@ -203,7 +204,7 @@ def _of_body(body: LinkBody, t: Array, q: Array) -> LinkValidity:
 def _block(
     model: Model, part: LinkModel, q: Array, fractions: Array, weights: Array
 ) -> tuple[Array, float, float, float]:
-    """Return slopes (T,), and largest strain, shortening and quartic energy share, at samples."""
+    """Return slopes (T,), and largest strain, shortening and nonlinear energy, at T samples."""
     link = deformed(model, part, q)
     slopes_yz = link.values("y", fractions, 1), link.values("z", fractions, 1)
     slopes = np.hypot(*slopes_yz).max(axis=1)
@@ -223,7 +224,7 @@ def _block(
 
 
 def _energies(link: Deformed, fractions: Array, weights: Array) -> tuple[Array, Array]:
-    """Return the elastic energy of linear theory and the size of nonlinear terms [J], (T,) each."""
+    """Return the elastic energy of linear theory, and that of nonlinear terms [J], (T,) each."""
     area = weights * link.scale[:, None]
     y, z = link.curvatures(fractions, stiffening=True)
     torsion = (

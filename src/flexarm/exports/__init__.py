@@ -1,1 +1,1 @@
-"""Export of arms for other programs: C, functional mock-up units (FMI), CasADi."""
+"""Export of arms to other programs: C source, functional mock-up units (FMI), CasADi."""

@@ -1,4 +1,4 @@
-"""Export of an arm as C source: equations, tables, integrators, and a program that runs them."""
+"""Export of an arm as C source: equations, integrators, and a program that simulates it."""
 
 import importlib.resources
 import math
@@ -49,7 +49,7 @@ def write_c(plant: Plant, folder: Path, *, force: bool = False) -> list[Path]:
 
 
 def require_c_folder(folder: Path, *, force: bool) -> None:
-    """Raise an error if C files could not be written to a folder, before any computation.
+    """Raise an error, before any computation, if C files could not be written to a folder.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def require_c_folder(folder: Path, *, force: bool) -> None:
 
 
 def c_files(plant: Plant, *, example: bool = False) -> dict[str, str]:
-    """Return the C files of an arm as text by name, complete for any C99 compiler."""
+    """Return the C files of an arm as text, by file name; any C99 compiler can compile them."""
     functions = [plant.rates(), plant.outputs(), plant.tangent()]
     functions += [plant.anew()] if plant.model.attitudes else []
     functions += [plant.servos()] if plant.switches.sampled else []
@@ -82,10 +82,10 @@ def c_files(plant: Plant, *, example: bool = False) -> dict[str, str]:
 
 
 def template(name: str, words: dict[str, str]) -> str:
-    """Return a template of the folder `sources` with its placeholders ``@WORD@`` replaced.
+    """Return a template from the folder `sources` with its placeholders ``@WORD@`` replaced.
 
-    Placeholders are replaced in one pass, so that inserted text that looks like a placeholder is
-    unchanged.
+    All placeholders are replaced at once: inserted text that looks like a placeholder is not
+    replaced again.
     """
     text = importlib.resources.files("flexarm.exports").joinpath(f"sources/{name}").read_text()
     return re.sub(r"@([A-Z]+)@", lambda placeholder: words[placeholder[1]], text)
@@ -170,7 +170,7 @@ def _number(value: float) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return text escaped for a C string, with special and non-ASCII bytes in octal."""
+    """Return text as the contents of a C string, with special and non-ASCII bytes in octal."""
     characters = (chr(b) if 32 <= b < 127 and chr(b) not in '"\\?' else f"\\{b:03o}"
              for b in text.encode())  # fmt: skip
     return "".join(characters)

@@ -1,6 +1,6 @@
 """Export of an arm as a functional mock-up unit, FMI 2.0 or 3.0, compiled if possible.
 
-The unit supports model exchange and co-simulation.
+The functional mock-up unit supports model exchange and co-simulation.
 """
 
 import hashlib
@@ -41,19 +41,20 @@ def find_compilers() -> list[list[str]]:
 
 
 def system() -> tuple[str, str]:
-    """Return processor and operating system in FMI 3.0's terms, such as ``x86_64``, ``linux``."""
+    """Return CPU and operating system in FMI 3.0's terms, such as ``x86_64`` and ``linux``."""
     machine = {"amd64": "x86_64", "arm64": "aarch64"}
     processor = platform.machine().lower()
     return machine.get(processor, processor), platform.system().lower()
 
 
 def shared_library(sources: dict[str, str], name: str) -> tuple[bytes | None, str]:
-    """Return a shared library compiled from C files by the first compiler that succeeds.
+    """Compile C files to a shared library with the first C compiler that succeeds.
 
     Returns
     -------
     library, said
-        The library and the compiler's command; or None and the reason for the failure.
+        Contents of the shared library, and the compiler's command; or None, and the reason why all
+        compilers failed.
     """
     failures = []
     for command in find_compilers():
@@ -91,23 +92,24 @@ UNITS: dict[str, dict[str, int]] = {
 
 
 def write_fmu(plant: Plant, path: Path, *, fmi: str = "2.0", force: bool = False) -> str:
-    """Write an arm as a functional mock-up unit and return a description of its binary.
+    """Write an arm as a functional mock-up unit; return whether the unit has a binary.
 
     Parameters
     ----------
     plant
-        The arm.
+        Arm as a differential equation.
     path
-        The file.
+        Path of the functional mock-up unit.
     fmi
-        Version of the standard, ``2.0`` or ``3.0``.
+        Version of the FMI standard, ``2.0`` or ``3.0``.
     force
-        Whether to overwrite a file that is there.
+        Whether to overwrite an existing file.
 
     Returns
     -------
     str
-        Description of the binary in the unit, or the reason why the unit has sources only.
+        Text that describes the compiled binary in the unit, or says why the unit contains sources
+        only.
     """
     if not is_word(fmi, FMI):
         raise refused("fmi", fmi, " or ".join(FMI))
@@ -145,7 +147,7 @@ def write_fmu(plant: Plant, path: Path, *, fmi: str = "2.0", force: bool = False
 
 
 def folders_of(fmi: str, processor: str, kind: str) -> list[str]:
-    """Return the folders of a binary in a functional mock-up unit.
+    """Return the folders of the compiled binary in a functional mock-up unit.
 
     In FMI 2.0 a binary for ARM is stored in two folders, since importers use different names.
     """
@@ -157,8 +159,8 @@ def folders_of(fmi: str, processor: str, kind: str) -> list[str]:
 def variables(plant: Plant) -> list["FmuVariable"]:
     """Return the variables of a functional mock-up unit, ordered by value reference.
 
-    Names are unique: states and inputs have flexarm's names; all other variables get a ``_``
-    appended where names collide.
+    The names of variables are unique. States and inputs are named as in flexarm; where another
+    variable has the same name, a ``_`` is appended to it.
     """
     model = plant.model
     joints = {k for axis in model.axes for k in (axis.index, axis.motor)}
@@ -215,9 +217,9 @@ def variables(plant: Plant) -> list["FmuVariable"]:
 class FmuVariable:
     """A variable of a functional mock-up unit.
 
-    If the variable is the time derivative of a state, ``of`` is the value reference of this state.
-    ``jumps`` is whether an event may change the variable. ``by`` are the value references of the
-    time, states and inputs on which the variable depends.
+    If the variable is the time derivative of a state, the field ``of`` is the value reference of
+    this state. The field ``jumps`` tells whether an event may change the variable. The field ``by``
+    contains the value references of the time, states and inputs on which the variable depends.
     """
 
     reference: int
@@ -233,12 +235,12 @@ class FmuVariable:
 
     @property
     def computed(self) -> bool:
-        """Whether the variable depends on states and inputs, rather than being set."""
+        """Whether the variable is computed from states and inputs, and not set by the importer."""
         return self.start is None and self.causality != "independent"
 
     @property
     def attributes(self) -> dict[str, str]:
-        """XML attributes of the variable that FMI 2.0 and 3.0 have in common."""
+        """XML attributes of the variable that are the same in FMI 2.0 and 3.0."""
         attributes = {"name": self.name, "valueReference": str(self.reference),
                  "description": self.about, "causality": self.causality,
                  "variability": "continuous"}  # fmt: skip
@@ -248,7 +250,7 @@ class FmuVariable:
 
     @property
     def numbers(self) -> dict[str, str]:
-        """XML attributes: unit, nominal value, start value and reinitialisation of the variable."""
+        """XML attributes of the variable: unit, nominal value, start value, reinitialisation."""
         attributes = {"unit": self.unit}
         if self.nominal is not None:
             attributes["nominal"] = repr(self.nominal)
@@ -262,7 +264,7 @@ def description_2(
 ) -> ET.Element:
     """Return the XML model description of a functional mock-up unit for FMI 2.0.
 
-    A variable's index is its value reference.
+    The index of a variable in this description equals its value reference.
     """
     attributes = {"guid": token, "numberOfEventIndicators": str(len(plant.indicators))}
     root = _root(plant, "2.0", attributes)
@@ -382,7 +384,7 @@ def _text(root: ET.Element) -> bytes:
 
 
 def _token(fmi: str, sources: dict[str, str]) -> str:
-    """Return an identifier of a functional mock-up unit that is equal for equal contents."""
+    """Return an identifier of a functional mock-up unit; equal contents have equal identifiers."""
     sha = hashlib.sha256(fmi.encode())
     for name, text in sources.items():
         sha.update(f"{name}\n{text}".encode())

@@ -1,11 +1,11 @@
-"""Export of an arm as ``x' = f(t, x, u)``, ``y = g(t, x)`` with names, units and initial values.
+"""Export of an arm as ``x' = f(t, x, u)``, ``y = g(t, x)`` with names and units.
 
-The state x consists of the coordinates that are not prescribed, their rates, and the states of
-servos and drives. Inputs u are added to the inputs of the model file. Functions of time are
-piecewise: ``since``, the time of the last jump that the motion has passed, selects the piece, so
-that a step ending at a jump uses the piece before the jump. All other discontinuous quantities are
-in the vector d: reference attitudes, efforts of brakes and dry friction, and outputs of sampled
-servos (`flexarm.exports.switches`).
+The state x contains the coordinates that are not prescribed, their rates, and the states of servos
+and drives. The inputs u are added to the inputs of the model file. Functions of time are defined
+piece by piece. The argument ``since``, the time of the last jump that the integrator has passed,
+selects the piece, so that an integration step that ends at a jump uses the piece before it. All
+other discontinuous quantities are in the vector d: reference attitudes, efforts of brakes and dry
+friction, and outputs of sampled servos (see `flexarm.exports.switches`).
 """
 
 import math
@@ -89,8 +89,9 @@ def plant(arm: Arm) -> "Plant":
     Raises
     ------
     FlexarmError
-        If the arm has parts that only flexarm can simulate, such as drifting bodies or events that
-        change more than brakes, or if no state is left because all coordinates are prescribed.
+        If only flexarm can simulate the arm, for example because of drifting bodies or of events
+        that change more than brakes, or if all coordinates are prescribed, so that there is no
+        state.
     """
     model = build(validated(arm))
     hybrid = HybridSimulation(model, {}, INSTANT_RUN, equation_of)
@@ -112,7 +113,7 @@ def plant(arm: Arm) -> "Plant":
 
 
 def _ends(model: Model, task: InitialValueProblem) -> list[Event]:
-    """Return the events that end a run at a fixed time: ends of tables, prescribed bounds."""
+    """Return events that end a simulation at a fixed time: ends of tables, prescribed bounds."""
     first_table_end = min((c.begin + last_time(c.profile) for group in task.groups for c in group),
                default=math.inf)  # fmt: skip
     events = (
@@ -130,7 +131,7 @@ def _ends(model: Model, task: InitialValueProblem) -> list[Event]:
 
 
 def _run_bounds(model: Model, q: Array) -> list[StateLimit]:
-    """Return the bounds of joints and of validity at which a simulation ends."""
+    """Return the bounds of joints and of the model's validity at which a simulation ends."""
     bounds = state_limits_of(model, q, 1e-3)[len(digit_limits(model, 1e-3)) :]
     return [limit for limit in bounds if limit.what]
 
@@ -144,7 +145,7 @@ def _refused(model: Model, part: str, reason: str) -> ModelError:
 
 @dataclass(frozen=True)
 class Plant:
-    """An arm as a differential equation, with names, units and tables for export."""
+    """An arm as a differential equation x' = f(t, x, u), with names, units and tables."""
 
     task: InitialValueProblem  # motion from the initial state of the model file
     switches: Switches  # discrete states and guards
@@ -161,12 +162,12 @@ class Plant:
 
     @cached_property
     def open(self) -> tuple[int, ...]:
-        """Indices of the coordinates that are integrated, that is, not prescribed."""
+        """Indices of the coordinates that are integrated because they are not prescribed."""
         return tuple(i for i in range(self.model.size) if i not in self.model.prescribed)
 
     @property
     def states(self) -> tuple[tuple[str, str], ...]:
-        """Names and units of the states."""
+        """Names and units of the elements of the state x."""
         names, units = self.model.names, self.model.units
         axes = {axis.name: axis for axis in self.model.axes}
         actuators = self.task.motion.actuators
@@ -187,20 +188,20 @@ class Plant:
 
     @property
     def inputs(self) -> tuple[tuple[str, str], ...]:
-        """Names and units of the inputs."""
+        """Names and units of the inputs u."""
         axes = [axis for axis in self.model.axes if axis.driven]
         return tuple((f"{axis.name}.effort", axis.input_unit) for axis in axes)
 
     @property
     def output_names(self) -> tuple[tuple[str, str], ...]:
-        """Names and units of the outputs: `OUTPUTS`, then elements of reference attitudes."""
+        """Names and units of the outputs y: `OUTPUTS`, then elements of reference attitudes."""
         names = [self.model.names[k].rpartition(".")[0] for k in self.model.attitudes]
         attitude_names = ((f"{name}.R{i}{j}", "1") for name in names for i in "123" for j in "123")
         return (*OUTPUTS, *attitude_names)
 
     @property
     def start(self) -> Array:
-        """Initial state of the plant, at time 0."""
+        """Initial state x at time 0."""
         task, free = self.task, list(self.open)
         return np.concatenate([task.start.q[free], task.start.v[free], self._drive_states])
 
@@ -230,7 +231,7 @@ class Plant:
 
     @property
     def tables(self) -> dict[str, Array]:
-        """Return the initial values and parameters of the discrete states by name."""
+        """Return the initial values and parameters of the discrete states, by name."""
         m, equation = len(self.open), self.task.equation
         mass = np.diag(equation.mass_matrix(self.task.start.q))
         rate_index = {i: m + k for k, i in enumerate(self.open)}
@@ -238,7 +239,7 @@ class Plant:
 
     @property
     def indicators(self) -> list[str]:
-        """Names of the event indicators: bounds first."""
+        """Names of the event indicators: first those of bounds, then those of switches."""
         return [
             *(f"bound: {description}" for _, _, description in self.bounds),
             *self.switches.names,
@@ -246,7 +247,7 @@ class Plant:
 
     @cached_property
     def bounds(self) -> list[tuple[Array, float, str]]:
-        """Bounds that end a run, as (row, number, description): row . x + number > 0 inside."""
+        """Bounds that end a simulation: row, number and text; row . x + number > 0 inside."""
         model, n = self.model, self.model.size
         columns = [*self.open, *(n + i for i in self.open)]
         bounds = []
@@ -260,7 +261,7 @@ class Plant:
         return bounds
 
     def linear(self) -> StateSpace:
-        """Return the arm linearised at the equilibrium; at the start if there is none."""
+        """Return the arm linearised at its equilibrium, or at the start if there is none."""
         try:
             return linearise(self.model)
         except FlexarmError:
@@ -270,7 +271,8 @@ class Plant:
     def rates(self) -> ca.Function:
         """Return the CasADi function ``(t, since, x, u, d) -> (rate, event_values)``.
 
-        ``rate`` is the time derivative of x; ``event_values`` has one value per event function.
+        The output ``rate`` is the time derivative of x, and ``event_values`` has one value per
+        event function.
         """
         t, since, x, u, d, q, v = self._symbols()
         groups, m, actuators = self.task.groups, len(self.open), self.task.motion.actuators
@@ -327,8 +329,9 @@ class Plant:
     def servos(self) -> ca.Function:
         """Return the CasADi function ``(t, since, u, m) -> (asked, rate)`` of sampled servos.
 
-        ``m`` lists position, speed and integral of each servo; ``asked`` are the requested inputs
-        and ``rate`` the rates of the integrals.
+        The argument ``m`` contains position, speed and integral term of each servo. The output
+        ``asked`` contains the inputs that the servos request, and ``rate`` the time derivatives of
+        their integral terms.
         """
         t, since, _, u, _, _, _ = self._symbols()
         all_servos, sampled = self.task.motion.actuators.servos, self.switches.sampled
@@ -348,9 +351,10 @@ class Plant:
 
     @direct_operators()
     def anew(self) -> ca.Function:
-        """Return the CasADi function ``(x, d) -> (x, attitudes)`` that moves reference attitudes.
+        """Return the CasADi function ``(x, d) -> (x, attitudes)`` that resets attitude angles.
 
-        The current attitudes become the references, and the angles in x become 0.
+        The current attitudes become the reference attitudes, so that the attitude angles in x
+        become 0.
         """
         _, _, x, _, d, _, _ = self._symbols()
         reference_attitudes, new_state, m = self._references(d), ca.SX(x), len(self.open)
@@ -369,7 +373,7 @@ class Plant:
         )  # fmt: skip
 
     def tangent(self) -> ca.Function:
-        """Return the CasADi function of derivatives of rate and y in the direction (dx, du)."""
+        """Return the CasADi function of the derivative of (rate, y) along a direction (dx, du)."""
         rates, outputs = self.rates(), self.outputs()
         t, since, x, u, d = rates.sx_in()
         dx, du = ca.SX.sym("dx", x.numel()), ca.SX.sym("du", u.numel())
@@ -383,10 +387,11 @@ class Plant:
         )  # fmt: skip
 
     def dependencies(self) -> tuple[Array, Array]:
-        """Return two matrices of 0 and 1: whether state rates, and outputs, depend on t, x and u.
+        """Return two matrices of 0 and 1: whether state derivatives and outputs depend on t, x, u.
 
-        Rows are rates or outputs, columns are t, x and u. With brakes or dry friction all
-        accelerations depend on all arguments, since the force that locks a joint does.
+        The rows of the first matrix are the state derivatives, those of the second the outputs; the
+        columns are t, x and u. With brakes or dry friction, all accelerations count as dependent on
+        all arguments, since the force that locks a joint is.
         """
 
         def table(function: ca.Function, *inputs_: int) -> Array:
@@ -403,7 +408,8 @@ class Plant:
         Raises
         ------
         FlexarmError
-            If quantities other than functions of time are discontinuous.
+            If the arm has brakes, dry friction or other elements that are discontinuous in the
+            state.
         """
         if self.switches.numbers or self.model.arm.events:
             part = (
@@ -427,9 +433,9 @@ class Plant:
             return path.read_bytes()
 
     def _symbols(self) -> tuple[Expr, ...]:
-        """Return symbols t, since, x, u, d, with coordinates q and rates v as expressions.
+        """Return symbols t, since, x, u and d, and coordinates q and rates v as expressions.
 
-        Prescribed elements of q and v are functions of t and since.
+        Prescribed elements of q and v are expressions of t and since.
         """
         m, size = len(self.open), len(self.start)
         t, since = ca.SX.sym("t"), ca.SX.sym("since")
@@ -444,12 +450,12 @@ class Plant:
         return t, since, x, u, d, q, v
 
     def _references(self, d: Expr) -> Expr:
-        """Return the reference attitudes, shape (3 N, 3), stacked rotation matrices."""
+        """Return the N reference attitudes as stacked rotation matrices, (3 N, 3)."""
         count = 3 * len(self.model.attitudes)
         return ca.reshape(d[: 3 * count], 3, count).T
 
     def _channels(self, group: Sequence[Channel], t: Expr, since: Expr) -> Expr:
-        """Return value, rate and acceleration of each function of time, shape (channels, 3)."""
+        """Return value, rate and acceleration of each function of time, (functions, 3)."""
         rows = [
             trace_profile(channel.profile, t - channel.begin, since=since - channel.begin).T
             for channel in group

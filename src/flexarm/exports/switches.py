@@ -27,7 +27,7 @@ DONE_HERE = ("brake", "release", "end")  # the `ACTIONS` that exported code supp
 
 @dataclass(frozen=True)
 class Switches:
-    """Discrete states and event functions of an exported arm: brakes, friction, servos, events."""
+    """Discrete states and event functions of an exported arm."""
 
     model: Model  # the arm
     began: DiscreteState  # discrete state at the start, such as locked joints
@@ -43,7 +43,7 @@ class Switches:
     def of(
         cls, hybrid: HybridSimulation, task: InitialValueProblem, ends: list[Event]
     ) -> "Switches":
-        """Return discrete states and guards of a started simulation, with more end events."""
+        """Collect the discrete states and event functions of a simulation, with more end events."""
         model, events = hybrid.model, (*hybrid.events, *ends)
         whens = [event.when for event in events if event.when is not None]
         looks = [EventFunction.of(model, when.quantity) for when in whens]
@@ -55,29 +55,29 @@ class Switches:
 
     @property
     def slipping(self) -> tuple[Slipping, ...]:
-        """Return brakes and dry friction as external efforts with a stick-or-slip state."""
+        """Return brakes and dry friction as inputs of the equations that stick or slip."""
         return tuple(Slipping(holder.index, "held", Slipping.of(holder).frictions)
                      for holder in self.holders)  # fmt: skip
 
     @property
     def numbers(self) -> int:
-        """Return the length of d: reference attitudes, brakes and friction, servo outputs."""
+        """Return the length of the vector d of reference attitudes, brake and servo efforts."""
         return 9 * len(self.model.attitudes) + 2 * len(self.holders) + len(self.sampled)
 
     @property
     def waiting(self) -> int:
-        """Return the largest number of samples in the delay queue of a servo."""
+        """Return the largest number of samples that a delayed servo has to store."""
         return max((int(servo.servo.delay / (servo.servo.period or 1.0)) + 2
                     for servo in self.sampled), default=0)  # fmt: skip
 
     @property
     def times(self) -> list[float]:
-        """Return times [s] of timed events, and times from which other conditions are checked."""
+        """Return the times [s] of timed events, and the times [s] from which others are checked."""
         return [event.earliest for event in self.events]
 
     @property
     def _contact_corners(self) -> list[tuple[str, float]]:
-        """Return contacts and stops by name, with their event function's value at first touch."""
+        """Return contacts and joint stops by name, with their event function's value at touch."""
         corners = [(f"contact {name}", 0.0) for name in self.model.arm.contact_names]
         for axis in self.model.axes:
             limits = axis.acts.limits
@@ -88,7 +88,7 @@ class Switches:
 
     @property
     def corners(self) -> Array:
-        """Value of each event function at a corner of the equations; infinite for events."""
+        """Value of each event function at a kink of the equations; infinite for events."""
         own_corners = [
             math.inf if function.corner is None else function.corner for function in self.looks
         ]
@@ -96,7 +96,7 @@ class Switches:
 
     @property
     def names(self) -> list[str]:
-        """Names of the event indicators that follow the indicators of bounds."""
+        """Names of the event indicators of switches, which follow those of bounds."""
         model, whens = self.model, [event for event in self.events if event.when is not None]
         return [
             *(f"event: {event.title}" for event in whens),
@@ -123,8 +123,9 @@ class Switches:
     ) -> dict[str, Array]:
         """Return initial values and parameters of events, brakes, friction and servos, by name.
 
-        ``reference_attitudes`` are the reference attitudes at the start, ``mass`` is the diagonal
-        of the mass matrix there, ``rate_index`` the index in the state of each coordinate's rate.
+        Among these, ``reference_attitudes`` are the reference attitudes at the start, ``mass`` is
+        the diagonal of the mass matrix at the start, and ``rate_index`` contains the index of each
+        coordinate's rate in the state.
         """
         initial, holders, events = self.began, self.holders, self.events
         function_numbers = iter(range(len(self.looks)))
@@ -182,7 +183,7 @@ class Switches:
 
 
 def unsupported_part(model: Model, hybrid: HybridSimulation) -> str:
-    """Return the first part of an arm that other programs cannot simulate, or an empty string."""
+    """Return the first part of an arm that other programs cannot simulate, or ''."""
     if model.arm.bodies:
         return f"a body that drifts ({model.arm.bodies[0].name})"
     for event in hybrid.events:

@@ -63,10 +63,11 @@ class StepSequence:
         return np.append(np.unique(able[places[places < len(able)]]), count)
 
     def between(self, begin: float, end: float) -> "StepSequence":
-        """Return the steps from ``begin`` to ``end`` [s]; a step is divided at a new boundary.
+        """Return the same steps with another start and another end [s].
 
-        If the interval is longer than the sequence, one step is added from the new start to the old
-        start, and one from the old end to the new end.
+        One step is added from the new start to the old one, and one from the old end to the new
+        one. The length of an added step is negative if the new start is later, or the new end
+        earlier.
         """
         first = [begin] if abs(begin - self.ends[0]) > self._grain else []
         last = [end] if abs(end - self.ends[-1]) > self._grain else []

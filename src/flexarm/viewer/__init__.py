@@ -1,1 +1,1 @@
-"""Animated HTML pages of runs, mode shapes and live simulations, each a single file."""
+"""HTML pages, each a single file: animated simulations, mode shapes, live arms."""

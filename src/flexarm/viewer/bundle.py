@@ -1,4 +1,4 @@
-"""Single-file HTML pages: bundled script, style sheet and frame of the viewer, and page data."""
+"""Single-file HTML pages: the viewer's script, style sheet and frame, with the page's data."""
 
 import base64
 import hashlib
@@ -21,14 +21,14 @@ LARGEST = float(np.finfo(np.float32).max)
 
 
 class Arrays:
-    """Arrays of a page, concatenated into one block of single-precision numbers."""
+    """Arrays of an HTML page, stored as one block of single-precision numbers."""
 
     def __init__(self) -> None:
         self.parts: list[bytes] = []
         self.size = 0
 
     def add(self, values: Array) -> dict[str, Any]:
-        """Append an array, clipped to the single-precision range; return its offset and shape."""
+        """Append an array to the page's block; return its offset and shape."""
         bounded = np.clip(np.nan_to_num(values), -LARGEST, LARGEST)
         numbers = np.ascontiguousarray(bounded, dtype="<f4")
         location = {"at": self.size, "shape": list(numbers.shape)}
@@ -37,7 +37,7 @@ class Arrays:
         return location
 
     def encode(self) -> str:
-        """Return the block of all arrays as base64 text."""
+        """Return the block of all arrays of the page as base64 text."""
         return base64.b64encode(b"".join(self.parts)).decode("ascii")
 
 
@@ -55,13 +55,13 @@ def fill_page(title: str, data: str, *, live: bool = False, runs: bool = False) 
     Parameters
     ----------
     title
-        Text of the window's title.
+        Title of the browser window.
     data
-        JSON, escaped for use inside an HTML element.
+        Data of the page as JSON, escaped for use inside an HTML element.
     live
-        Whether the page may request newer data from its server.
+        Whether the page may ask its server for newer data.
     runs
-        Whether the data contain WebAssembly that the page may run.
+        Whether the page's data contain WebAssembly code to run.
     """
     script, style = built("unpack.js"), built("viewer.css")
     parts = {
@@ -78,12 +78,12 @@ def fill_page(title: str, data: str, *, live: bool = False, runs: bool = False) 
 
 @cache
 def built(name: str) -> str:
-    """Return the text of a file of the viewer's bundle.
+    """Return the text of a file of the viewer's script bundle.
 
     Raises
     ------
     FlexarmError
-        If this flexarm was installed without the bundle.
+        If flexarm was installed without the viewer's script bundle.
     """
     try:
         return (BUILT / name).read_text(encoding="utf-8")
@@ -96,12 +96,12 @@ def built(name: str) -> str:
 
 @cache
 def _packed(name: str) -> str:
-    """Return a file of the viewer's bundle, compressed by zlib, as base64 text."""
+    """Return a file of the viewer's script bundle, compressed by zlib, as base64 text."""
     return base64.b64encode(zlib.compress(built(name).encode("utf-8"), 9)).decode("ascii")
 
 
 def _policy(scripts: list[str], style: str, *, live: bool, runs: bool) -> str:
-    """Return a content security policy that allows the page's own script and style only."""
+    """Return a content security policy that allows only the page's own script and style."""
     rules = [
         "default-src 'none'",
         " ".join(["script-src", *map(_hash, scripts)]) + (" 'wasm-unsafe-eval'" if runs else ""),

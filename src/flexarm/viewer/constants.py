@@ -1,4 +1,4 @@
-"""Limits, defaults and drawn sizes of pages, films and live arms, each with its unit and reason."""
+"""Limits, defaults and drawn sizes of pages, movies and live arms, with units and reasons."""
 
 from math import pi, radians
 

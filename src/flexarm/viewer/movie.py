@@ -1,4 +1,4 @@
-"""Movies and pictures of one run or several compared: gif, or webm and mp4 by ffmpeg."""
+"""Movies and pictures of one simulation or of several: gif, or webm and mp4 by ffmpeg."""
 
 import shutil
 import subprocess
@@ -43,23 +43,23 @@ BEFORE = "0.72"  # grey of obstacles
 def save_movie(
     runs: Sequence[RunData], path: str | Path, labels: Sequence[str] = (), *, force: bool = False
 ) -> None:
-    """Write runs as a movie, atomically, in the view of the runs' HTML page.
+    """Write runs as a movie file, in the view of their HTML page.
 
     Parameters
     ----------
     runs
-        One run, or more to be compared.
+        One run, or several runs to compare.
     path
-        The file: gif, or webm and mp4, which need the program ffmpeg.
+        Path of the movie: gif, or webm and mp4, which need the program ffmpeg.
     labels
-        Names of the runs; by default, the values that differ between them.
+        Names of the runs; None for the parameter values that differ between them.
     force
         Whether to overwrite an existing file.
 
     Raises
     ------
     FlexarmError
-        If the file is of another kind, ffmpeg is missing, or the file cannot be written.
+        If the file is of another type, if ffmpeg is missing, or if the file cannot be written.
     """
     labels = require_runs(runs, labels)
     kind = require_movie(path)
@@ -78,16 +78,16 @@ def save_picture(
     at: WithUnit | None = None,
     force: bool = False,
 ) -> None:
-    """Write a picture of runs at a time, with the paths of their tips, atomically.
+    """Write a picture of runs at one time, with the paths of their tips.
 
     Parameters
     ----------
     runs, labels
         Runs and their names, as for `save_movie`.
     path
-        The file, whose suffix selects the format (png, svg, pdf).
+        Path of the picture, whose suffix selects the format (png, svg, pdf).
     at
-        Time [s] of the picture, which shows the nearest sample of each run; the end if None.
+        Time [s] of the picture, which shows the nearest sample of each run; None for the end.
     force
         Whether to overwrite an existing file.
 
@@ -110,7 +110,7 @@ def save_picture(
 
 
 def require_movie(path: str | Path) -> str:
-    """Return the ending of a movie file, such as ``.gif``; raise an error if it cannot be made."""
+    """Return the suffix of a movie file, such as ``.gif``; raise an error if it is unusable."""
     kind = require_path("path", path).suffix.lower()
     if kind not in CODECS:
         raise refused("path", str(path), f"a file that ends in one of {', '.join(CODECS)}")
@@ -124,7 +124,7 @@ def require_movie(path: str | Path) -> str:
 
 @dataclass(frozen=True)
 class Film:
-    """Several runs projected onto the F pictures of a movie."""
+    """Several runs, projected for the F pictures of a movie."""
 
     seen: Outlook  # view, with the enlargement of deformation
     times: Array  # times of the pictures [s], (F,)
@@ -138,7 +138,7 @@ class Film:
     def of(
         cls, runs: Sequence[RunData], labels: Sequence[str], extra_time: float | None = None
     ) -> "Film":
-        """Return a film of runs, with pictures at equal intervals, and at an extra time [s]."""
+        """Build a film of runs with equally spaced pictures and, if given, one more time [s]."""
         view, begin = outlook(runs), min(float(run.t[0]) for run in runs)
         duration = max(max(float(run.t[-1]) for run in runs) - begin, 1e-9)
         shortest, longest, default_duration = FILM_DURATIONS
@@ -169,7 +169,7 @@ class Film:
 
 
 def _at(run: RunData, times: Array) -> RunData:
-    """Return a run's samples nearest to given times; after its end, the last sample."""
+    """Return the samples of a run nearest to given times; after its end, the last sample."""
     dense = fill_in(run)
     next_sample = np.clip(np.searchsorted(dense.t, times), 1, max(len(dense.t) - 1, 1))
     next_sample = np.minimum(next_sample, len(dense.t) - 1)
@@ -179,7 +179,7 @@ def _at(run: RunData, times: Array) -> RunData:
 
 
 def _bodies(run: RunData, view: Outlook, tip: Array) -> list[Array]:
-    """Return the projected centres of free bodies, (F, 2) each; captured ones follow the tip."""
+    """Return the projected centres of free bodies, (F, 2) each; captured ones are at the tip."""
     centres = []
     for _, _, places in body_places(run):
         in_tip_frame = np.einsum("tij,tj->ti", run.tip_rotation, places[:, 3:6]) @ view.axes.T
@@ -209,7 +209,7 @@ def _draw(film: Film, path: Path, codec: str) -> None:
 
 
 def _stage(film: Film) -> "tuple[Figure, Callable[[int], None]]":
-    """Return a figure with all static elements, and a function that draws picture i."""
+    """Return a figure with all parts that do not move, and a function that draws picture i."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=FILM_SIZE, dpi=FILM_DPI)
@@ -233,7 +233,7 @@ def _stage(film: Film) -> "tuple[Figure, Callable[[int], None]]":
 def _moving_lines(
     film: Film, run: int, panel: "Axes"
 ) -> "Iterator[tuple[Line2D, Callable[[int], Array]]]":
-    """Yield a run's moving lines, each with a function for its points in picture i."""
+    """Yield the moving lines of a run, each with a function for its points in picture i."""
     lines, bodies = film.lines[run], film.bodies[run]
     colour = COLOURS[run % len(COLOURS)]
     counts = [FILM_POINTS if part.flexible else 2 for part in film.runs[run].model.links]
@@ -252,7 +252,7 @@ def _moving_lines(
 
 
 def _write_texts(film: Film, figure: "Figure", panel: "Axes") -> None:
-    """Draw the arm's name, a scale bar, the enlargement of deformation, and the legend."""
+    """Draw the arm's name, a scale bar, the enlargement of deflections, and the legend."""
     texts = [drawable(film.runs[0].model.arm.name)]
     if film.seen.scale != 1:
         texts.append(f"deformation drawn ×{film.seen.scale:g}")
@@ -277,7 +277,7 @@ def _write_texts(film: Film, figure: "Figure", panel: "Axes") -> None:
 
 
 def _draw_obstacles(film: Film, panel: "Axes") -> None:
-    """Draw spheres and boxes in projection, and planes that are seen edge-on as lines."""
+    """Draw spheres and boxes in projection, and planes seen edge-on as lines."""
     from matplotlib.patches import Circle, Polygon
     from scipy.spatial import ConvexHull
 

@@ -1,4 +1,4 @@
-"""View of a run: viewing direction, and factor by which deformations are enlarged."""
+"""View of a simulation: viewing direction, and factor by which deflections are enlarged."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ from flexarm.viewer.constants import (
 
 @dataclass(frozen=True)
 class Outlook:
-    """Viewing direction, upward direction and enlargement of deformation for a drawing of runs."""
+    """Viewing direction, upward direction and enlargement of deflections for a drawing."""
 
     towards: Array  # unit vector from the arm to the eye, in the world, (3,)
     up: Array  # unit vector against gravity, or z without gravity, (3,)
@@ -36,14 +36,14 @@ class Outlook:
 
     @property
     def axes(self) -> Array:
-        """Unit vectors to the right and to the top of the picture, (2, 3), in the world."""
+        """Unit vectors to the right and to the top of the picture, in world axes, (2, 3)."""
         right = np.cross(self.up, self.towards)
         right /= np.linalg.norm(right)
         return np.stack([right, np.cross(self.towards, right)])
 
 
 def outlook(runs: Sequence[RunData]) -> Outlook:
-    """Return a view normal to the plane of the motion, or an oblique view of a spatial motion."""
+    """Return a view normal to the plane of motion, or an oblique view of a spatial motion."""
     scale, up = drawn_scale(runs), upward(runs[0].model)
     pairs = [_outlines(run, scale) for run in runs]
     points = np.concatenate([bent.reshape(-1, 3) for bent, _ in pairs])
@@ -52,7 +52,7 @@ def outlook(runs: Sequence[RunData]) -> Outlook:
 
 
 def mode_outlook(model: Model, q: Array, reference_attitude: Array, vectors: Array) -> Outlook:
-    """Return a view normal to the plane in which mode shapes, (n, k), move the arm."""
+    """Return a view normal to the plane in which the mode shapes, (n, k), move the arm."""
     up, steps = upward(model), MODE_STEP * vectors.T / np.abs(vectors).max(axis=0)[:, None]
     states = np.vstack([q, q + steps])
     outlines = outline(model, states, np.stack([reference_attitude] * len(states)), VIEW_POINTS)
@@ -65,18 +65,18 @@ def mode_outlook(model: Model, q: Array, reference_attitude: Array, vectors: Arr
 
 
 def upward(model: Model) -> Array:
-    """Return the unit vector against gravity, (3,); z without gravity."""
+    """Return the unit vector against gravity, (3,); the z axis without gravity."""
     size = float(np.linalg.norm(model.gravity))
     return np.asarray(-model.gravity / size) if size else np.array([0.0, 0.0, 1.0])
 
 
 def drawn_scale(runs: Sequence[RunData]) -> float:
-    """Return a round enlargement factor that makes the largest deflection visible; else 1."""
+    """Return a round factor that makes the largest deflection visible, at least 1."""
     return shown_scale([(run.model, run.q[_view_rows(run)]) for run in runs])
 
 
 def shown_scale(states: Sequence[tuple[Model, Array]]) -> float:
-    """Return the enlargement that makes deflections visible at coordinates (T, n) of models."""
+    """Return the factor that makes deflections visible at coordinates (T, n) of models."""
     sizes = [_largest_deflection(model, q) for model, q in states]
     deflection, slope = max(b for b, _ in sizes), max(s for _, s in sizes)
     sufficient = [f for f in SCALES if f * deflection >= VISIBLE_DEFLECTION]
@@ -88,7 +88,7 @@ def shown_scale(states: Sequence[tuple[Model, Array]]) -> float:
 
 
 def _largest_deflection(model: Model, q: Array) -> tuple[float, float]:
-    """Return the largest deflection of a link relative to its length, and the largest slope."""
+    """Return the largest deflection per length of any link, and the largest slope."""
     stations = np.linspace(0.0, 1.0, VIEW_POINTS)
     deflection = slope = 0.0
     for part in flexible_links(model):
@@ -100,7 +100,7 @@ def _largest_deflection(model: Model, q: Array) -> tuple[float, float]:
 
 
 def scaled(run: RunData, scale: float) -> RunData:
-    """Return a run with all elastic amplitudes multiplied by a factor; with 0 it is rigid."""
+    """Return a run with its elastic amplitudes multiplied by a factor; 0 makes it rigid."""
     q = run.q.copy()
     for part in flexible_links(run.model):
         q[:, part.modes] *= scale
@@ -108,16 +108,16 @@ def scaled(run: RunData, scale: float) -> RunData:
 
 
 def view_direction(points: Array, shifts: Array, up: Array) -> Array:
-    """Return the unit vector from the arm towards the eye, (3,), normal to a plane motion.
+    """Return the unit vector from the arm towards the eye, (3,).
 
     Parameters
     ----------
     points
-        Positions of sections in the world [m], (N, 3).
+        Positions of cross sections of the arm in the world [m], (N, 3).
     shifts
-        Displacements of these sections by deformation [m], (N, 3).
+        Displacements of these cross sections by deformation [m], (N, 3).
     up
-        Upward direction, (3,).
+        Unit vector of the upward direction, (3,).
     """
     _, spread, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
     normal = axes[2]
@@ -142,7 +142,7 @@ def _view_rows(run: RunData) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
 
 
 def _outlines(run: RunData, scale: float) -> tuple[Array, Array]:
-    """Return outlines of an arm at given samples [m], (samples, points, 3): deformed and rigid."""
+    """Return outlines of the deformed and of the rigid arm, (samples, points, 3) [m]."""
     rows = _view_rows(run)
     bent, rigid = (scaled(run, factor) for factor in (scale, 0.0))
     both_runs = replace(
@@ -155,14 +155,14 @@ def _outlines(run: RunData, scale: float) -> tuple[Array, Array]:
 
 
 def _square(normal: Array, up: Array) -> Array:
-    """Return a viewing direction along a normal, slightly tilted; from above for level planes."""
+    """Return a viewing direction almost along a normal; from above for horizontal planes."""
     towards = _front(normal, up)
     north = _level_axes(up)[1]
     return towards + VIEW_TILT * (-north if abs(normal @ up) > 1 - VIEW_TILT else up)
 
 
 def _corner(normal: Array, up: Array) -> Array:
-    """Return a viewing direction along a normal, turned sideways and upwards."""
+    """Return a viewing direction turned sideways and upwards from a normal."""
     towards = _front(normal, up)
     side = np.cross(up, towards)
     if np.linalg.norm(side) < VIEW_TILT:
@@ -172,10 +172,10 @@ def _corner(normal: Array, up: Array) -> Array:
 
 
 def _front(normal: Array, up: Array) -> Array:
-    """Return a plane's unit normal, pointing to the side from which it is viewed.
+    """Return the unit normal of a plane, towards the side from which the plane is viewed.
 
-    For a level plane the normal points upwards. Otherwise its side is chosen so that the x axis, or
-    the y axis, points to the right.
+    The normal of a horizontal plane points upwards. The normal of any other plane is such that the
+    x axis, or else the y axis, points to the right in the picture.
     """
     size = np.linalg.norm(normal)
     normal = normal / size if size > 1e-9 else _level_axes(up)[1]
@@ -187,7 +187,7 @@ def _front(normal: Array, up: Array) -> Array:
 
 
 def _level_axes(up: Array) -> tuple[Array, Array]:
-    """Return two horizontal unit vectors, (3,) each: x and y if z is up."""
+    """Return two horizontal unit vectors, (3,) each: x and y if gravity is along -z."""
     first = np.eye(3)[np.abs(up).argmin()]
     first = first - (first @ up) * up
     first = first / np.linalg.norm(first)

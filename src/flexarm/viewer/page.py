@@ -1,4 +1,4 @@
-"""HTML pages of runs and of mode shapes, one file each, which need no other file or network."""
+"""HTML pages of simulations and of mode shapes, one file each, without network."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ LARGE = ("deflection", "slope", "curvature", "moment")  # quantities whose maxim
 
 @dataclass(frozen=True)
 class Panel:
-    """Curves over time that share axes and a unit."""
+    """Curves over time in one diagram with a common unit."""
 
     key: str  # name for the page's script
     title: str
@@ -63,9 +63,9 @@ def page_samples(run: RunData) -> tuple[RunData, str]:
 
 
 def motion(run: RunData, label: str, unit: tuple[float, str], arrays: Arrays) -> dict[str, Any]:
-    """Return JSON data for the page on a run's motion: state, events and panels with curves.
+    """Return page data on a run's motion: drawn states, events and panels with curves.
 
-    ``unit`` is the unit of deflections, from `deflection_unit`.
+    The argument ``unit`` is the unit of deflections, as returned by `deflection_unit`.
     """
     return {
         "label": label,
@@ -126,7 +126,7 @@ def limits(model: Model, q: Array) -> dict[str, float | None]:
 
 
 def panels(run: RunData, unit: tuple[float, str]) -> Iterator[Panel]:
-    """Yield the panels of a run; deflections are in a unit from `deflection_unit`."""
+    """Yield the panels (diagrams) of a run, with deflections in the given unit."""
     axes = run.model.drawn_axes
     angles = {axis.name: np.degrees(run.q[:, axis.index]) for axis in axes if axis.turns}
     yield Panel("angles", "Joint angles", "deg", True, angles)
@@ -158,7 +158,7 @@ def _coordinates(name: str, positions: Array) -> dict[str, Array]:
 
 
 def _deflections(run: RunData, unit: tuple[float, str]) -> Iterator[Panel]:
-    """Yield the panels of displacement and twist at the tips of the flexible links."""
+    """Yield diagrams of displacement and twist at the tips of the flexible links."""
     factor, name = unit
     deflections, twists = dict[str, Array](), dict[str, Array]()
     for part in flexible_wholes(run.model):
@@ -170,16 +170,16 @@ def _deflections(run: RunData, unit: tuple[float, str]) -> Iterator[Panel]:
 
 
 def _visible(curves: dict[str, Array]) -> dict[str, Array]:
-    """Return the curves by name, without curves that are negligible beside the largest."""
+    """Return the curves that are not negligible beside the largest one, by name."""
     sizes = {name: float(np.abs(values).max()) for name, values in curves.items()}
     threshold = FLAT_CURVE * max(sizes.values(), default=0.0)
     return {name: values for name, values in curves.items() if sizes[name] > threshold}
 
 
 def _energies(run: RunData) -> dict[str, Array]:
-    """Return curves, by name, of kinetic, elastic and gravitational energy, work and balance error.
+    """Return curves of kinetic, elastic and gravitational energy, work and balance error.
 
-    The gravitational energy is relative to its value at the start.
+    The curve of gravitational energy is relative to its value at the start.
     """
     curves = dict(zip(ENERGIES[:2], run.energy.T, strict=False))
     if np.any(run.model.gravity):
@@ -190,26 +190,26 @@ def _energies(run: RunData) -> dict[str, Array]:
 
 
 def run_page(runs: Sequence[RunData], labels: Sequence[str] = ()) -> str:
-    """Return the HTML page of one run, or of several to be compared.
+    """Return the HTML text of a page of one run, or of several runs to compare.
 
     Parameters
     ----------
     runs
-        One run, or more.
+        One run, or several runs to compare.
     labels
-        Names of the runs; by default, the values that differ between them.
+        Names of the runs; None for the parameter values that differ between them.
 
     Raises
     ------
     FlexarmError
-        If there is no run, or not one label per run.
+        If there is no run, or if the number of labels differs from the number of runs.
     """
     names = require_runs(runs, labels)
     return fill_page(title_of(runs), run_data(runs, names))
 
 
 def require_runs(runs: Sequence[RunData], labels: Sequence[str]) -> Sequence[str]:
-    """Return a label for each run; raise an error for no runs, or a wrong number of labels."""
+    """Return one label per run; raise an error without runs or for a wrong label count."""
     items = listed(runs)
     if not items or not all(isinstance(run, RunData) for run in items):
         raise refused("runs", runs, "a list of runs, one at least")
@@ -219,21 +219,21 @@ def require_runs(runs: Sequence[RunData], labels: Sequence[str]) -> Sequence[str
 
 
 def title_of(runs: Sequence[RunData]) -> str:
-    """Return the window title of a page of runs."""
+    """Return the title of the browser window for a page of runs."""
     return f"{_arms(runs)} (flexarm)"
 
 
 def run_data(runs: Sequence[RunData], labels: Sequence[str] = (), *, live: str = "") -> str:
-    """Return the data of a page of one run or more, as JSON for an HTML element.
+    """Return the data of a page of runs, as JSON for an HTML element.
 
     Parameters
     ----------
     runs
-        One run, or more.
+        One run, or several runs to compare.
     labels
-        Names of the runs; by default, the values that differ between them.
+        Names of the runs; None for the parameter values that differ between them.
     live
-        Version of the data, if a server will send newer data.
+        Version of the page's data, if a server will send newer versions.
     """
     labels = labels or run_labels(runs)
     arrays = Arrays()
@@ -264,12 +264,12 @@ def run_data(runs: Sequence[RunData], labels: Sequence[str] = (), *, live: str =
 
 
 def mode_page(found: Modes) -> str:
-    """Return the HTML page of an arm's mode shapes.
+    """Return the HTML text of a page of an arm's mode shapes.
 
     Raises
     ------
     FlexarmError
-        If there is no mode.
+        If the arm has no vibration mode.
     """
     require_kind("found", found, Modes, "Modes, such as flexarm.modes(arm)")
     if not found.modes:
@@ -324,11 +324,11 @@ def save_page(page: str, path: str | Path, *, force: bool = False) -> None:
     Parameters
     ----------
     page
-        Page from `run_page` or `mode_page`.
+        HTML text returned by `run_page` or `mode_page`.
     path
-        The file.
+        Path of the HTML file.
     force
-        Whether to overwrite a file that is there.
+        Whether to overwrite an existing file.
     """
     require_kind("page", page, str, "the text of a page")
     write_whole(path, page.encode("utf-8", errors="replace"), force=force)
@@ -339,20 +339,20 @@ def _arms(runs: Sequence[RunData]) -> str:
 
 
 def _fingerprint(runs: Sequence[RunData]) -> str:
-    """Return a hash of the arms; pages with equal hashes differ only in the motion."""
+    """Return a hash of arms; pages with equal hashes differ only in the motion."""
     arms = "\n".join(run.model.arm.model_dump_json() for run in runs)
     return hashlib.sha256(arms.encode("utf-8", errors="replace")).hexdigest()[:16]
 
 
 def _state_derivative(model: Model, q: Array, reference_attitude: Array, direction: Array) -> Array:
-    """Return the derivative of the drawn `states` along a direction of q."""
+    """Return the derivative of the drawn states along a direction of the coordinates q."""
     pair = np.stack([q + MODE_STEP * direction, q - MODE_STEP * direction])
     forward, backward = states(model, pair, np.stack([reference_attitude, reference_attitude]))
     return np.asarray((forward - backward) / (2 * MODE_STEP))
 
 
 def run_labels(runs: Sequence[RunData]) -> list[str]:
-    """Return run labels from arm names, keys and methods that differ, else numbers."""
+    """Return labels of runs from arm names, parameters and methods that differ, else numbers."""
     facts = [_values_of(run) for run in runs]
     labels = [run.model.arm.name for run in runs]
     if len(set(labels)) == 1 < len(runs):
@@ -370,7 +370,7 @@ def run_labels(runs: Sequence[RunData]) -> list[str]:
 def file_labels(paths: Sequence[Path]) -> list[str]:
     """Return file names as labels, with folders or suffixes where names are equal.
 
-    A single file needs no label.
+    For a single file, no label is returned.
     """
     if len(paths) < 2:
         return []
@@ -392,7 +392,7 @@ def _numbered(labels: list[str]) -> list[str]:
 
 
 def _values_of(run: RunData) -> dict[str, str]:
-    """Return a run's model-file values and solver options as short texts, by key."""
+    """Return the model-file values and solver options of a run as short texts, by key."""
     texts: dict[str, str] = {}
 
     def walk(key: str, value: Any) -> None:
@@ -411,7 +411,7 @@ def _values_of(run: RunData) -> dict[str, str]:
 
 
 def _facts(runs: Sequence[RunData]) -> str:
-    """Return text on the method and accuracy of a run, or on the number of runs compared."""
+    """Return text on method and accuracy of a run, or on the number of runs compared."""
     if len(runs) > 1:
         curves = "solid | dashed" if len(runs) == 2 else "each in its colour"
         return f"{len(runs)} runs compared: {curves}"
@@ -426,7 +426,7 @@ def _facts(runs: Sequence[RunData]) -> str:
 
 
 def _largest(maxima: Sequence[dict[str, float | None]]) -> dict[str, float | None]:
-    """Return the maximum of each quantity over links or runs; None where all are absent."""
+    """Return the maximum of each quantity over links or runs; None where it is unknown."""
     return {
         name: max((size for sizes in maxima if (size := sizes.get(name)) is not None), default=None)
         for name in maxima[0]

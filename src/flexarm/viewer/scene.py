@@ -1,7 +1,7 @@
-"""Geometry of an arm and its surroundings for a page: bodies, shape functions, obstacles.
+"""Geometry of an arm and its surroundings for an HTML page.
 
-The page itself computes the pose of the arm from coordinates, so that runs need little memory,
-modes are drawn like runs, and deflections can be enlarged.
+The script of the page computes the pose of the arm from coordinates and shape functions. Runs
+therefore need little memory, modes are drawn like runs, and deflections can be enlarged.
 """
 
 from dataclasses import replace
@@ -43,7 +43,7 @@ BASE_COLUMNS = 12  # columns of a base's pose: position, and rotation row by row
 
 
 def scene(model: Model, arrays: Arrays) -> dict[str, Any]:
-    """Return JSON data for the page on an arm's geometry; `states` returns the drawn states."""
+    """Return page data on the geometry of an arm, for the drawn states of `states`."""
     arm = model.arm
     is_free = isinstance(arm.base, FreeBase)
     kind = "free" if is_free else "moved" if isinstance(arm.base, MovedBase) else "fixed"
@@ -77,16 +77,16 @@ def scene(model: Model, arrays: Arrays) -> dict[str, Any]:
 
 
 def states(model: Model, q: Array, reference_attitudes: Array) -> Array:
-    """Return the states that the page draws, (T, columns): base, then joint and shapes per link.
+    """Return the states that the page draws: base, then joint and shapes of each link.
 
     Parameters
     ----------
     model
         The arm.
     q
-        Coordinates, (T, n).
+        Coordinates at T samples, (T, n).
     reference_attitudes
-        Reference attitudes of a free base's and spherical joints' angles, (T, 3 k, 3).
+        Reference attitudes of a free base and of spherical joints at T samples, (T, 3 k, 3).
     """
     columns = [np.zeros((len(q), 0))]
     attitudes = [*np.split(reference_attitudes, max(len(model.attitudes), 1), axis=1)]
@@ -105,7 +105,7 @@ def states(model: Model, q: Array, reference_attitudes: Array) -> Array:
 
 
 def _turned(reference_attitudes: Array, angles: Array) -> Array:
-    """Return rotations row by row, (T, 9), from reference attitudes (T, 3, 3) and angles (T, 3)."""
+    """Return rotation matrices, (T, 9), from reference attitudes (T, 3, 3) and angles (T, 3)."""
     rotations = [
         a @ base_rotation_matrix(row) for a, row in zip(reference_attitudes, angles, strict=True)
     ]
@@ -113,9 +113,10 @@ def _turned(reference_attitudes: Array, angles: Array) -> Array:
 
 
 def shows_strain(part: LinkModel) -> bool:
-    """Return whether the strain of a link can be computed.
+    """Return whether the page can show the strain of a link.
 
-    The link's section must have an outline, and its shapes curvature, unlike lumped shapes.
+    The strain is known if the link's section has an outline and its shapes have a curvature, which
+    lumped shapes do not have.
     """
     section = part.link.section
     has_outline = section is not None and section.shape is not None
@@ -127,7 +128,7 @@ def _joint_width(part: LinkModel) -> int:
 
 
 def _bent(model: Model, part: LinkModel) -> Deformed:
-    """Return the shape functions of a flexible link; of a sliding link over xi = x/l."""
+    """Return the shape functions of a flexible link, over x, or over x/l if the link slides."""
     return deformed(model, part, np.ones((1, model.size)))
 
 
@@ -158,10 +159,7 @@ def _link(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[st
 
 
 def _payload(link: Link) -> dict[str, Any] | None:
-    """Return JSON data for the page on a link's payload, with its place in the flexible tip frame.
-
-    None without a payload.
-    """
+    """Return page data on a link's payload and its place in the tip frame; None if none."""
     if link.payload is None or link.payload.mass == 0:
         return None
     centre = end_pose(link) @ Pose(np.eye(3), np.array(link.payload.com))
@@ -169,7 +167,7 @@ def _payload(link: Link) -> dict[str, Any] | None:
 
 
 def _mesh(mesh: Mesh | None, name: str, arrays: Arrays) -> dict[str, Any] | None:
-    """Return JSON data for the page on a part's mesh, coarsened; None without a mesh."""
+    """Return page data on the mesh of a body, coarsened; None without a mesh."""
     if mesh is None:
         return None
     try:
@@ -180,7 +178,7 @@ def _mesh(mesh: Mesh | None, name: str, arrays: Arrays) -> dict[str, Any] | None
 
 
 def _moves(part: LinkModel) -> list[dict[str, Any]]:
-    """Return JSON data for the page on a joint's motion: axes of rotation, travel along z."""
+    """Return page data on the motion of a joint: axes of rotation, or travel along z."""
     axes = () if part.range is not None else part.axes
     return [
         {"about": about, "travel": part.link.joint.travel if axis.turns else 1.0}
@@ -189,7 +187,7 @@ def _moves(part: LinkModel) -> list[dict[str, Any]]:
 
 
 def _shape(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[str, Any]:
-    """Return page data of shapes at stations over x [m], or over xi = x/l if the link slides."""
+    """Return page data on shape functions at points along a link."""
     link = _bent(model, part)
     shapes, points = link.shapes, np.linspace(0.0, link.end, STATIONS)
     curvatures = np.stack([shapes.values("y", points, 2), shapes.values("z", points, 2)], axis=1)
@@ -209,13 +207,13 @@ def _shape(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[s
 
 
 def rigidity(link: Deformed, points: Array) -> Array:
-    """Return EIz and EIy [N m^2] at points along a link, (S, 2); 0 in rigid directions."""
+    """Return EIz and EIy [N m^2] at S points along a link, (S, 2); 0 in rigid directions."""
     span, names = link.span, ("EIz", "EIy")
     return np.stack([span.at(k, points) if span.has(k) else 0 * points for k in names], axis=1)
 
 
 def _rail(rail: Rail, column: int, arrays: Arrays) -> dict[str, Any]:
-    """Return tables of a rail's shape series, and the column with its carriage's position."""
+    """Return tables of a rail's shape functions, and the carriage's column in the drawn state."""
     data: dict[str, Any] = {
         "column": column,
         "root": rail.root,
@@ -229,7 +227,7 @@ def _rail(rail: Rail, column: int, arrays: Arrays) -> dict[str, Any]:
 
 
 def _body(model: Model, body: ReducedBody, column: int, arrays: Arrays) -> dict[str, Any]:
-    """Return page data of a flexible body of any shape: centre line, and nodes off this line."""
+    """Return page data on a general flexible body: centre line, and points beside this line."""
     fractions, drawing = np.linspace(0.0, 1.0, STATIONS), body.drawn
     centre_line, displacements = drawing.line(fractions)
     rotations = fractions[:, None, None] * body.tip_angle
@@ -260,7 +258,7 @@ def _body(model: Model, body: ReducedBody, column: int, arrays: Arrays) -> dict[
 
 
 def _nodes(nodes: Collocation, points: Array, arrays: Arrays) -> dict[str, Any]:
-    """Return slopes and stretch at the nodes of an exact link, and the length of its tangents."""
+    """Return slopes and stretch at the nodes of an exact beam, and its tangent length."""
     return {
         "bend": arrays.add(nodes.bend),
         "stretch": arrays.add(nodes.stretch),
@@ -270,7 +268,7 @@ def _nodes(nodes: Collocation, points: Array, arrays: Arrays) -> dict[str, Any]:
 
 
 def _series(model: Model, part: LinkModel, points: Array, arrays: Arrays) -> dict[str, Any]:
-    """Return tables at stations: linear and quadratic displacements, quadratic rotations."""
+    """Return linear and quadratic displacements and quadratic rotations along a link."""
     link, quadratic_shapes = _bent(model, part), part.link.quadratic_shapes
     shapes, edges = link.shapes, link.beam.edges
     tables = section_tables(
@@ -307,9 +305,10 @@ def _tapered(span: Span, part: LinkModel, arrays: Arrays) -> dict[str, Any]:
 
     Notes
     -----
-    A table has no outline. The page draws the solid ellipse with the same radii of gyration, whose
-    axes are 4 times the radii. The radii are sqrt(EI/EA), or sqrt(J/m) without EA. Without EA and
-    J, sqrt(EI/m) has the right proportions along the link, but an unknown factor sqrt(E/density).
+    A table of section properties has no outline. The page draws a solid ellipse with the same radii
+    of gyration; its axes are 4 times these radii. The radii of gyration are sqrt(EI/EA), or
+    sqrt(J/m) if EA is not given. If neither EA nor J is given, sqrt(EI/m) is used, which has the
+    right proportions along the link but an unknown factor sqrt(E/density).
     """
     points = np.linspace(0.0, part.length, STATIONS if part.flexible else 2)
     root_length = 0.0 if part.link.root_piece is None else part.link.root_piece.length
@@ -326,7 +325,7 @@ def _tapered(span: Span, part: LinkModel, arrays: Arrays) -> dict[str, Any]:
 
 
 def _gyration(span: Span, x: Array) -> tuple[Array, bool]:
-    """Return radii of gyration along y and z, (S, 2), and whether they are in metres."""
+    """Return radii of gyration along y and z, (S, 2), and whether these are in metres."""
     mass = span.at("mass_per_length", x)
     bending = [name for name in ("EIz", "EIy") if span.has(name)]
     rotary = [name for name in ("Jz", "Jy") if np.all(span.table[name] > 0)]
@@ -347,7 +346,7 @@ def _pose(pose: Pose) -> dict[str, list[float]]:
 
 
 def obstacles(model: Model) -> list[dict[str, Any]]:
-    """Return JSON data for the page on the obstacles of an arm's contacts, without duplicates."""
+    """Return page data on the obstacles of an arm's contacts, without duplicates."""
     arm, data_of_obstacle = model.arm, {}
     for name, contact in zip(arm.contact_names, arm.contacts, strict=True):
         shape = contact.obstacle
@@ -369,7 +368,7 @@ def obstacles(model: Model) -> list[dict[str, Any]]:
 
 
 def free_bodies(run: RunData, arrays: Arrays) -> list[dict[str, Any]]:
-    """Return JSON data for the page on the free bodies: name, mass and positions at the samples."""
+    """Return page data on the free bodies: name, mass and positions at the samples."""
     return [
         {"name": name, "mass": mass, "places": arrays.add(positions.T)}
         for name, mass, positions in body_places(run)
@@ -379,9 +378,9 @@ def free_bodies(run: RunData, arrays: Arrays) -> list[dict[str, Any]]:
 def body_places(run: RunData) -> list[tuple[str, float, Array]]:
     """Return name, mass [kg] and positions (T, 7) of all free bodies.
 
-    The columns are the positions of the fixture and of the centre of mass [m], then 1 while the tip
-    holds the body, else 0. Positions are in the world, or in the tip's frame while the tip holds
-    the body.
+    The columns of the positions are the fixture (3), the centre of mass (3) [m], and 1 while the
+    tip holds the body, else 0. While the tip holds the body, its positions are in the tip frame,
+    otherwise in the world.
     """
     arm = run.model.arm
     names = [body.name for body in arm.bodies]
@@ -395,7 +394,7 @@ def body_places(run: RunData) -> list[tuple[str, float, Array]]:
 
 
 def _follow(run: RunData, name: str, body: FreeBodyState, *, held: bool) -> Array:
-    """Return the positions of a free body, (T, 7), before and after its capture and release."""
+    """Return the positions of a free body, (T, 7), before and after capture and release."""
     rows = np.zeros((len(run.t), 7))
     titles = {e.title for e in run.model.arm.events if name in (e.capture, e.let_go)}
     times = [event.t for event in run.event_records if event.what in titles]
@@ -423,7 +422,7 @@ def _follow(run: RunData, name: str, body: FreeBodyState, *, held: bool) -> Arra
 
 
 def point_marks(run: RunData, arrays: Arrays) -> dict[str, list[dict[str, Any]]]:
-    """Return JSON data for the page on contacts and springs, with offsets from their links."""
+    """Return page data on contacts and springs, with offsets from their links."""
     model, arm = run.model, run.model.arm
     if not (arm.contacts or arm.springs):
         return {"touches": [], "coils": []}
@@ -450,9 +449,9 @@ def point_marks(run: RunData, arrays: Arrays) -> dict[str, list[dict[str, Any]]]
 
 
 def _holder(model: Model, point: ArmPoint) -> dict[str, Any] | None:
-    """Return the link of a point on the arm, and its position as a fraction of the link.
+    """Return the link that has a point, and the point's fraction of the link's length.
 
-    The result is None for a point of the base or the world.
+    The result is None for a point of the base or of the world.
     """
     if point.link < 0:
         return None
@@ -464,7 +463,7 @@ def _holder(model: Model, point: ArmPoint) -> dict[str, Any] | None:
 
 
 def _traced(model: Model, q: Expr, v: Expr) -> list[Expr]:
-    """Return expressions of point and force of each contact, and of end points of each spring."""
+    """Return expressions of point and force of each contact, and of both ends of each spring."""
     expressions: list[Expr] = []
     for touch, point in zip(
         touches(model, q, frames(model, q)), model.points.contacts, strict=True
@@ -480,7 +479,7 @@ def _traced(model: Model, q: Expr, v: Expr) -> list[Expr]:
 
 
 def _offset(attached: Attached, point: ArmPoint) -> Expr:
-    """Return a point's offset from its link's axis [m], or its position on base or world."""
+    """Return a point's offset from the axis of its link [m], or its position on base or world."""
     if point.link < 0:
         return attached.position
     return type(attached.position)(3, 1) if attached.lever is None else attached.lever

@@ -1,4 +1,4 @@
-"""Local web server for the page of runs, updated whenever their files change."""
+"""Local web server for a page of runs, updated whenever the files of the runs change."""
 
 import sys
 import threading
@@ -18,24 +18,25 @@ HINT = "'flexarm simulate ARM --out FILE' makes it at the end, with --live from 
 
 
 def serve(paths: Sequence[Path], port: int = 0) -> "Server":
-    """Return a local web server for the page of runs, which are reloaded when their files change.
+    """Return a local web server for a page of runs, updated when the files change.
 
     Parameters
     ----------
     paths
-        Files of runs; the page waits for files that do not exist yet.
+        Paths of the files of runs; the page waits for files that do not exist yet.
     port
-        Port to listen on, on this machine only; any free port if 0.
+        Port on this machine to listen on; 0 for any free port.
 
     Returns
     -------
     Server
-        The server; call its ``serve_forever``; ``url`` is the address of the page.
+        Web server, which runs while its method ``serve_forever`` is called; ``url`` is the address
+        of the page.
 
     Raises
     ------
     FlexarmError
-        If the port is taken.
+        If another program uses the port.
     """
     try:
         return Server((HOST, port), WatchedPage(paths))
@@ -46,7 +47,7 @@ def serve(paths: Sequence[Path], port: int = 0) -> "Server":
 
 
 class WatchedPage:
-    """HTML page of run files and its data, rebuilt when the files change."""
+    """HTML page of run files, and its data, rebuilt when the files change."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self.paths = list(paths)
@@ -54,7 +55,7 @@ class WatchedPage:
         self.made = ("", "", "")  # version, title, data
 
     def version(self) -> str:
-        """Return text that changes whenever a file changes."""
+        """Return text that changes whenever a file of a run changes."""
         try:
             stats = [path.stat() for path in self.paths]
         except OSError:
@@ -62,15 +63,15 @@ class WatchedPage:
         return "-".join(f"{stat.st_mtime_ns:x}.{stat.st_size:x}" for stat in stats)
 
     def page(self) -> str:
-        """Return the HTML page of the files in their present state."""
+        """Return the HTML text of the page for the present files."""
         return fill_page(*self._renewed(), live=True)
 
     def data(self) -> str:
-        """Return the JSON data of the page, for a page that is already open."""
+        """Return the page's data as JSON, for a page that is already open in a browser."""
         return self._renewed()[1]
 
     def missing(self) -> list[Path]:
-        """Return the files that do not exist yet."""
+        """Return the files of runs that do not exist yet."""
         return [path for path in self.paths if not path.exists()]
 
     def _renewed(self) -> tuple[str, str]:
@@ -92,7 +93,7 @@ class WatchedPage:
 
 
 class Server(ThreadingHTTPServer):
-    """HTTP server that accepts connections from this machine only."""
+    """Web server that accepts connections from this machine only."""
 
     daemon_threads = True
 
@@ -101,7 +102,7 @@ class Server(ThreadingHTTPServer):
         super().__init__(address, Handler)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Ignore connections that the browser closes early; report all other errors."""
+        """Ignore connections that the browser closes early, and report all other errors."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)  # type: ignore[arg-type]
 
@@ -112,12 +113,12 @@ class Server(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Handler of HTTP requests for the page, its data and their version, from this machine."""
+    """Handler of HTTP requests for the page, its data and its version, from this machine."""
 
     server: Server
 
     def do_GET(self) -> None:
-        """Answer a request for the page, its data or their version; refuse foreign host names."""
+        """Answer a request for the page, its data or its version; refuse other host names."""
         # The DNS name of a foreign page may point to this machine; requests of such a page contain
         # that name and are refused.
         hosts = {f"{name}:{self.server.server_port}" for name in (HOST, "localhost")}
@@ -149,10 +150,10 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Log nothing, since an open page sends many requests."""
+        """Write no log, since an open page sends many requests."""
 
 
 def _message(text: str, hint: str, version: str) -> str:
-    """Return page data with a message, shown until the version changes."""
+    """Return page data with a message, which the page shows until the version changes."""
     data = {"kind": "message", "title": text, "facts": hint, "live": version, "arrays": ""}
     return to_json(data)

@@ -99,7 +99,7 @@ LIES, DRIFTS = 12, 19  # count of numbers of a pose, and of a drifting body's st
 
 
 def next_stop(model: Model, t: float, end: float) -> float:
-    """Return the next time after t [s] at which an event may happen or become active."""
+    """Return the next time after t [s] at which an event may happen, or the end of the run."""
     marks = [event.earliest for event in model.arm.events]
     stops = instants([mark for mark in marks if mark > 0], end)
     return next(event for event in stops if event - t > instant(t))

@@ -1,1 +1,1 @@
-"""Live simulation of an arm in a page: equations of motion and integrator in WebAssembly."""
+"""Pages that simulate an arm live in the browser: equations and integrator in WebAssembly."""

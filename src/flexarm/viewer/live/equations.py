@@ -1,9 +1,10 @@
-"""Equations of a live arm: motion under servos and a pull, energies, and states for drawing.
+"""Equations of a live arm: motion with servos and mouse pull, energies, drawn state.
 
-The quantities with a slider are an input vector, ``settings``: gravity [m/s^2] along a fixed
-direction, payload [kg], a factor of all stiffnesses, and a damping ratio of the arm's modes at the
-start, which is added to the damping of the model file. The shape functions of the model file are
-kept. The servos of the model file and their timed targets are part of the motion.
+The quantities that the page's sliders change are an input vector, ``settings``: gravity [m/s^2]
+along a fixed direction, payload [kg], a factor of all stiffnesses, and a damping ratio. The damping
+ratio belongs to the modes at the start, and is added to the damping of the model file. The shape
+functions do not change with the settings. The equations of motion include the servos of the model
+file, with their timed targets.
 """
 
 from collections.abc import Callable, Sequence
@@ -48,13 +49,13 @@ from flexarm.viewer.constants import DAMPED_FREQUENCY, HELD_PLACES
 
 @dataclass(frozen=True)
 class ServoTargets:
-    """Targets of a servo in order of time; each applies from the start of its channel."""
+    """Targets of a servo in order of time; each applies from its own start time."""
 
     channels: tuple[Channel, ...]
 
     @property
     def rows(self) -> Array:
-        """Polynomial pieces of all targets, one per row (`flexarm.model.profiles.pieces`)."""
+        """Polynomial pieces of all targets, one per row (see `flexarm.model.profiles.pieces`)."""
         rows = self.channels[0].pieces
         for channel in self.channels[1:]:
             pieces = channel.pieces.copy()
@@ -65,7 +66,7 @@ class ServoTargets:
 
 @dataclass(frozen=True)
 class Programme:
-    """Servos that a page simulates, with the targets that timed events set."""
+    """Servos that a live page simulates, with the targets that timed events set."""
 
     servos: tuple[Servoed, ...]  # simulated servos
     targets: tuple[ServoTargets, ...]  # target of each of these servos
@@ -73,7 +74,7 @@ class Programme:
 
     @property
     def states(self) -> int:
-        """Number of integral states of the servos."""
+        """Number of servo states (integral terms)."""
         return sum(servo.state is not None for servo in self.servos)
 
     @property
@@ -83,9 +84,10 @@ class Programme:
 
 
 def programme(model: Model, *, plays: bool = True) -> Programme:
-    """Return the servos and targets that a page can simulate.
+    """Return the servos and targets that a live page can simulate.
 
-    Sampled servos and motors with windings are left out, and all servos if ``plays`` is false.
+    The page leaves out sampled servos and motors with windings; if ``plays`` is false, it leaves
+    out all servos.
     """
     motor_columns = {servo.column for servo in windings(model)}
     all_servos, playable = servos(model), list[Servoed]()
@@ -136,30 +138,30 @@ SET = "settings"
 
 @dataclass(frozen=True)
 class LiveArm:
-    """An arm whose gravity, payload, stiffness and damping can be changed during its simulation."""
+    """An arm whose gravity, payload, stiffness and damping sliders change while it moves."""
 
     model: Model  # the arm of the model file
     plays: bool = True  # whether servos of the model file are simulated
 
     @cached_property
     def direction(self) -> Array:
-        """Unit vector of gravity in the world, (3,); downwards if the arm has no gravity."""
+        """Unit vector of gravity in the world, (3,); downwards if the model file has no gravity."""
         size = float(np.linalg.norm(self.model.gravity))
         return self.model.gravity / size if size else DOWN
 
     @cached_property
     def settings(self) -> Array:
-        """Values of the settings in the model file, (4,): gravity, payload, stiffness, damping."""
+        """Gravity, payload, stiffness factor and damping ratio of the model file, (4,)."""
         payload = self.model.arm.payload
         mass = 0.0 if payload is None else float(payload.mass)
         return np.array([float(np.linalg.norm(self.model.gravity)), mass, 1.0, 0.0])
 
     @cached_property
     def critical(self) -> Array:
-        """Critical damping matrix for the vibrations of the arm at its start, (n, n).
+        """Damping matrix for which all modes at the start are critically damped, (n, n).
 
-        Vibrations above a visible frequency are damped as if they had this frequency, since a
-        higher damping would need smaller steps.
+        Modes too fast to be visible are damped as if they had the highest visible frequency, since
+        more damping would need smaller integration steps.
         """
         linear = formulation(DEFAULT, self.model).elastic_model(*start_state(self.model))
         n, result = self.model.size, np.zeros((self.model.size, self.model.size))
@@ -187,18 +189,18 @@ class LiveArm:
 
     @property
     def _some(self) -> tuple[float, float]:
-        """Gravity and payload with 1 in place of 0, so that the equations contain both terms."""
+        """Gravity and payload with 0 replaced by 1, so that the equations contain both terms."""
         gravity, payload = self.settings[:2].tolist()
         return gravity or 1.0, payload or 1.0
 
     @property
     def driven(self) -> tuple[Axis, ...]:
-        """Joint axes that have an input."""
+        """Joint axes that are driven by an input."""
         return tuple(axis for axis in self.model.axes if axis.driven)
 
     @cached_property
     def rows(self) -> Array:
-        """Matrix that selects the coordinate of each input from q, (inputs, n)."""
+        """Matrix that selects the driven coordinates from q, (inputs, n)."""
         unit = np.eye(self.model.size)
         rows = [
             hub_row(self.model, axis) if axis.motor is None else unit[axis.motor]
@@ -208,12 +210,12 @@ class LiveArm:
 
     @cached_property
     def programme(self) -> Programme:
-        """Servos and timed targets of the model file that are simulated."""
+        """Servos and timed targets of the model file that the page simulates."""
         return programme(self.model, plays=self.plays)
 
     @cached_property
     def _bodies(self) -> tuple[Inertia, Inertia]:
-        """Inertia at the last link's tip without payload, and inertia of a unit payload (1 kg)."""
+        """Inertia at the last link's tip without payload, and inertia of a payload of 1 kg."""
         arm, last = self.model.chain, len(self.model.links) - 1
         without_payload = tip_inertia(arm.model_copy(update={"payload": None}), last)
         if arm.payload is None or not arm.payload.mass:
@@ -224,7 +226,7 @@ class LiveArm:
         return without_payload, body.moved(end_pose(arm.links[last]))
 
     def at(self, gravity: float, payload: float) -> Model:
-        """Return the model with other gravity [m/s^2] and payload [kg], and the same shapes."""
+        """Return the model with other gravity [m/s^2] and payload [kg], and unchanged shapes."""
         without_payload, unit = self._bodies
         scaled = Inertia(payload, payload * unit.first, payload * unit.second)
         *others, last = self.model.links
@@ -233,9 +235,9 @@ class LiveArm:
 
     @property
     def holds(self) -> tuple[tuple[int, float], ...]:
-        """Points at which the arm can be pulled: link index and fraction of the link's length.
+        """Points at which the arm can be pulled: link index, fraction of the link's length.
 
-        The last point is the arm's tip, with the number of links as its index.
+        The last point is the arm's tip, whose link index is the number of links.
         """
         points = []
         for k, part in enumerate(self.model.links):
@@ -244,15 +246,16 @@ class LiveArm:
         return (*points, (len(self.model.links), 0.0))
 
     def motion(self) -> tuple[Stream, Stream]:
-        """Return two operation streams: terms of the settings alone, and the motion.
+        """Return two functions: terms that depend on settings alone, and the accelerations.
 
-        The second stream computes accelerations (n,), powers (4,) and the rates dx of servo states.
-        Its inputs are q, v, wrench factors w and prescribed accelerations ``prescribed_a``; inputs
-        u, targets r and states x of the model file's servos, and a factor ``play`` of each input;
-        for each driven joint an effort ``hand`` [N m], [N], and target, stiffness and damping of
-        the page's ``servo``; a ``grip``, which consists of the Jacobian of the pulled point (3, n),
-        the force at q = v = 0 (3,), and stiffness and damping of the pull; and the outputs of the
-        first stream.
+        Both functions are lists of scalar operations. The second function computes accelerations
+        (n,), powers (4,) and the derivatives dx of servo states. Its inputs from the arm are q, v,
+        wrench factors w, accelerations ``prescribed_a`` of prescribed coordinates, and the outputs
+        of the first function. Its inputs from the servos of the model file are inputs u, targets r,
+        states x, and a factor ``play`` of each input. Its inputs from the page are, for each driven
+        joint, an effort ``hand`` [N m or N] and target, stiffness and damping of a ``servo``; and
+        the pull ``grip``, which contains the Jacobian of the pulled point (3, n), the force at q =
+        v = 0 (3,), and stiffness and damping of the pull.
         """
         n, inputs = self.model.size, len(self.driven)
         sizes = {
@@ -273,18 +276,18 @@ class LiveArm:
         return replace(prologue, name="prepare"), body
 
     def observation(self) -> Stream:
-        """Return the operation stream for energies (3,), tip position (3,) and the drawn state.
+        """Return a function of energies (3,), tip position (3,) and drawn state.
 
-        The inputs are q, v and settings.
+        The inputs of the function are q, v and the settings of the sliders.
         """
         sizes = {"q": self.model.size, "v": self.model.size}
         return lower(self._traced("observe", _observation, sizes, ("energy", "tip", "drawn")))
 
     @cached_property
     def grip(self) -> Stream:
-        """Operation stream for the pulled point (3,) and its Jacobian (3, n).
+        """Function of the position of the pulled point, (3,), and its Jacobian, (3, n).
 
-        The inputs are q and the weights of the points at which the arm can be pulled.
+        The inputs of the function are q, and weights of the points at which the arm can be pulled.
         """
         q, weights = ca.SX.sym("q", self.model.size), ca.SX.sym("weights", len(self.holds))
         model, extra, names = _with_reference(self.model)
@@ -309,7 +312,7 @@ class LiveArm:
         )
 
     def contact_jacobians(self, q: Array) -> Array:
-        """Return the Jacobians of the contact points at q, (contacts, 3, n)."""
+        """Return the Jacobians of the contact points at coordinates q, (contacts, 3, n)."""
         x, model, jacobians = ca.SX.sym("q", self.model.size), self.model, []
         if model.attitudes:
             model = model.with_reference(ca.SX(model.start_references))
@@ -319,10 +322,10 @@ class LiveArm:
         return np.array(jacobians).reshape(-1, 3, self.model.size)
 
     def turn(self) -> list[Stream]:
-        """Return an operation stream that re-bases reference attitudes; empty if there are none.
+        """Return a function that replaces reference attitudes; empty if there are none.
 
-        The stream maps q, v and reference attitudes (3 k, 3) to the same state with angles 0, the
-        rates of these angles, and the current attitudes as new reference attitudes.
+        The function maps q, v and the k reference attitudes, (3 k, 3), to an equal state in which
+        the current attitudes are the reference attitudes, so that all attitude angles are 0.
         """
         model, extra, names = _with_reference(self.model)
         if model.reference_attitude is None:
@@ -349,7 +352,7 @@ class LiveArm:
         sizes: dict[str, int],
         outputs: tuple[str, ...],
     ) -> ca.Function:
-        """Return a CasADi function of expressions of the model, with the settings as last input."""
+        """Return a CasADi function of expressions of the model; the settings are its last input."""
         g, m = self._some
         at_settings, *varied = (
             self.at(g, m),
@@ -377,7 +380,7 @@ class LiveArm:
         )
 
     def _numbers(self, pattern: Pattern, settings: Expr) -> Expr:
-        """Return the model's numbers as expressions that are linear in gravity and payload."""
+        """Return the model's numbers as expressions, which are linear in gravity and payload."""
         g, m = self._some
         models = (self.at(g, m), self.at(2 * g, m), self.at(g, 2 * m))
         base, at_twice_gravity, at_twice_payload = (
@@ -392,7 +395,7 @@ class LiveArm:
 
 
 def _with_reference(model: Model) -> tuple[Model, list[Expr], list[str]]:
-    """Return the model with symbols for its reference attitudes, these symbols and their names."""
+    """Return the model with symbolic reference attitudes, the symbols and their names."""
     if not model.attitudes:
         return model, [], []
     reference_attitude = ca.SX.sym("reference_attitude", *model.start_references.shape)
@@ -402,9 +405,10 @@ def _with_reference(model: Model) -> tuple[Model, list[Expr], list[str]]:
 def _motion(
     arm: LiveArm, f: Formulation, stiffness: Expr, damping: Expr, *symbols: Expr
 ) -> tuple[Expr, Expr, Expr]:
-    """Return expressions of accelerations, powers and rates of the servo states.
+    """Return expressions of accelerations, powers and derivatives of the servo states.
 
-    There are four powers: of inputs, of pull and wrenches, of prescribed motions, and of damping.
+    The four powers are those of inputs, of pull and wrenches, of prescribed coordinates, and of
+    damping.
     """
     q, v, w, prescribed_a, u, r, x, play, hand, servo, grip = symbols
     rows, n = ca.SX(constant(arm.rows)), arm.model.size
@@ -428,9 +432,9 @@ def _motion(
 def _observation(
     arm: LiveArm, f: Formulation, stiffness: Expr, damping: Expr, q: Expr, v: Expr
 ) -> tuple[Expr, Expr, Expr]:
-    """Return expressions of energies, tip position, and the state for drawing.
+    """Return expressions of energies, tip position and drawn state.
 
-    The drawn state is as in `flexarm.viewer.scene.states`.
+    The drawn state is the vector that `flexarm.viewer.scene.states` returns for one sample.
     """
     zero_rates = ca.SX(f.model.size, 1)
     kinetic = ca.dot(v, f.inertial_expression(q, zero_rates, v, gravity=False)) / 2

@@ -63,9 +63,10 @@ SLOTS = {"t": "t", "h": "next_step", "steps": "steps", "limit_reached": "limit_r
 
 @kernel
 def advance(m: RungeKuttaState, until: float, budget: int, changed: int) -> int:
-    """Integrate up to a time [s] in at most ``budget`` steps; return why integration ended.
+    """Simulate up to a time [s] in at most ``budget`` steps; return why the simulation stopped.
 
-    ``changed`` is 1 if inputs or state were changed since the last call, else 0.
+    The argument ``changed`` is 1 if the page has changed inputs or state since the last call, else
+    0.
     """
     m.t_end = until
     m.budget = budget
@@ -78,7 +79,7 @@ def advance(m: RungeKuttaState, until: float, budget: int, changed: int) -> int:
 
 @dataclass(frozen=True)
 class LiveProblem(InitialValueProblem):
-    """Initial-value problem of a live arm, with equal steps and without error control."""
+    """Initial-value problem of a live arm, solved in equal steps without error control."""
 
     arm: LiveArm = field(kw_only=True)
     buffers: dict[str, Array] = field(default_factory=dict)  # arrays of the equations by name
@@ -86,7 +87,7 @@ class LiveProblem(InitialValueProblem):
 
     @cached_property
     def measures(self) -> Measures:
-        """Empty error measures, since no errors are estimated."""
+        """Empty list of error scales, since no errors are estimated."""
         empty = np.zeros(0)
         return Measures(
             np.zeros((0, 0)), np.zeros((0, 0)), np.zeros((1, 0, 0)), np.zeros((1, 0)),
@@ -95,7 +96,7 @@ class LiveProblem(InitialValueProblem):
 
     @cached_property
     def state_limits(self) -> tuple[StateLimit, ...]:
-        """Bounds of the equations' validity, which stop the simulation; joint limits do not."""
+        """Bounds at which the equations become invalid and the simulation stops."""
         return live_state_limits(self)
 
     @property
@@ -113,7 +114,7 @@ class LiveProblem(InitialValueProblem):
         return np.concatenate([start.q, start.v, np.zeros(more)])
 
     def joined(self) -> tuple[System, dict[str, Array]]:
-        """Return equations and channels as one system, and its arrays by name."""
+        """Return equations and functions of time as one system, and its arrays by name."""
         arm, buffers, groups = self.arm, self.buffers, self.groups
         input_channels, factors, motions = groups[:3]
         rows = [channel.pieces for channel in (*input_channels, *factors, *motions)]
@@ -179,9 +180,9 @@ def live_module(arm: LiveArm, task: InitialValueProblem, step: float) -> LiveMod
     Parameters
     ----------
     arm, task
-        The arm, and its initial-value problem.
+        The arm and its initial-value problem.
     step
-        Step size of the integrator [s]; the page may change it.
+        Step size of the integration [s]; the page may change it.
     """
     prologue, motion = arm.motion()
     streams = [prologue, motion, arm.observation(), arm.grip, *arm.turn()]
@@ -226,7 +227,7 @@ def live_module(arm: LiveArm, task: InitialValueProblem, step: float) -> LiveMod
 def _buffers(
     arm: LiveArm, streams: Sequence[Stream], task: InitialValueProblem
 ) -> dict[str, Array]:
-    """Return the arrays of inputs and outputs of all equations, by name."""
+    """Return the arrays for inputs and outputs of all equations, by name."""
     ports: dict[str, Port] = {}
     for stream in streams:
         ports |= {port.name: port for port in (*stream.inputs, *stream.outputs)}
@@ -242,19 +243,20 @@ def _buffers(
 
 @dataclass(frozen=True)
 class Bounds:
-    """Upper bounds of vibration frequencies and decay rates, with servos and a pull.
+    """Upper bounds of vibration frequencies and decay rates of a live arm.
 
-    The bounds hold for any posture. For a mode x of eigenvalue s, s^2 x*M x + s x*D x + x*K x = 0:
-    if the mode vibrates, |s|^2 is the ratio of modal stiffness and modal mass, for any damping.
+    The bounds include servos and pull, and are valid for any posture. They use that a mode x with
+    eigenvalue s satisfies s^2 x*M x + s x*D x + x*K x = 0. If the mode vibrates, |s|^2 is therefore
+    its modal stiffness divided by its modal mass, for any damping.
 
     Attributes
     ----------
     square
-        Upper bound of the squared frequencies [1/s^2], proportional to the stiffness; or a larger
-        value if the step size must resolve the slowest vibration.
+        Upper bound of the squared angular frequencies [rad^2/s^2], proportional to the stiffness;
+        or a larger value if the step size must resolve the slowest vibration.
     decay, soft_decay
-        Largest decay rates [1/s] of non-vibrating motions: with the stiffness of the model file or
-        more, and with the smallest stiffness of the slider.
+        Largest decay rates [1/s] of motions that do not vibrate: for at least the stiffness of the
+        model file, and for the smallest stiffness of the slider.
     """
 
     square: float = 0.0
@@ -264,7 +266,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Tuning:
-    """Servo gains, pull stiffness and rate bounds of a live arm."""
+    """Servo gains, pull stiffness and frequency bounds of a live arm."""
 
     servo: Array  # per input: target, stiffness, damping, (inputs, 3)
     # Integral gain of the servo of each input, effort per position error and second, (inputs,).
@@ -276,14 +278,14 @@ class Tuning:
 
     @property
     def step(self) -> float:
-        """Step size [s] with the settings of the model file."""
+        """Step size [s] with the sliders at the values of the model file."""
         reach = STEP_SHARE * STABLE
         fastest = max(np.sqrt(self.laden.square), self.laden.decay)
         return float(reach / max(fastest, reach / LONGEST_STEP))
 
 
 def tuning(arm: LiveArm, task: InitialValueProblem) -> Tuning:
-    """Choose servo gains, pull stiffness and rate bounds for an arm at its start."""
+    """Choose servo gains, pull stiffness and frequency bounds for an arm at its start."""
     linear = task.equation.elastic_model(task.start.q, task.start.v)
     free = [i for i in range(arm.model.size) if i not in arm.model.prescribed]
     full, reduced = linear.mass, linear.along(free)
@@ -356,15 +358,15 @@ def tuning(arm: LiveArm, task: InitialValueProblem) -> Tuning:
 
 
 def _largest_mobility(M: Array, jacobians: Array) -> float:
-    """Return the largest acceleration per force over all points that can be pulled [1/kg]."""
+    """Return the largest acceleration per force [1/kg] of all points that can be pulled."""
     return max(float(eigvalsh(J @ np.linalg.solve(M, J.T))[-1]) for J in jacobians)
 
 
 def _contact_matrices(contacts: Sequence[Contact], M: Array, jacobians: Array) -> Array:
     """Return stiffness and damping matrices of all contacts at deepest penetration, (2, n, n).
 
-    The penetration is computed for an impact at a given speed: the contact stores at most the whole
-    kinetic energy, and its damping removes at most the whole momentum.
+    The penetration is that of an impact at a given speed, in which the contact stores the whole
+    kinetic energy. The damping of a contact removes at most the whole momentum.
     """
     result = np.zeros((2, *M.shape))
     for contact, J in zip(contacts, jacobians, strict=True):
@@ -381,26 +383,26 @@ def _contact_matrices(contacts: Sequence[Contact], M: Array, jacobians: Array) -
 def _decay(M: Array, K: Array, D: Array) -> float:
     """Return the largest decay rate [1/s] of motions that do not oscillate.
 
-    The rate is largest for the least stiffness K and the largest damping D.
+    The decay rate is largest for the least stiffness K and the largest damping D.
     """
     roots = np.linalg.eigvals(LinearModel(M, K, D, ("",) * len(M)).state_space().A)
     return float(-roots.real[np.abs(roots.imag) < 1e-6 * np.abs(roots)].min(initial=0.0))
 
 
 def _gains(inertia: float, at_hub: float, rate: float, fastest: float) -> tuple[float, float]:
-    """Return stiffness and damping of a servo for all bodies outboard of its joint.
+    """Return stiffness and damping of a page's servo, designed for all bodies it moves.
 
-    At high frequencies the servo moves little more than the hub. The gains are limited so that the
-    servo's frequency is at most the fastest mode's frequency.
+    At high frequencies a servo moves little more than the hub of its joint. The gains are therefore
+    limited so that the servo's natural frequency does not exceed that of the fastest mode.
     """
     stiffness, damping = inertia * rate**2, 2 * SERVO_DAMPING * inertia * rate
     return min(stiffness, at_hub * fastest**2), min(damping, at_hub * fastest)
 
 
 def _integral_gains(M: Array, K: Array, D: Array, rows: Array, gains: Array) -> Array:
-    """Return stable integral gains of servos, (inputs,), at most half of ``gains``.
+    """Return stable integral gains of the servos, (inputs,), at most half of ``gains``.
 
-    Gains are halved until the motion is stable, and then once more.
+    The integral gains are halved until the closed loop is stable, and then once more.
     """
     n, m = len(M), len(gains)
     loop = np.zeros((2 * n + m, 2 * n + m))
@@ -414,7 +416,7 @@ def _integral_gains(M: Array, K: Array, D: Array, rows: Array, gains: Array) -> 
 
 
 def _servo_rate(M: Array, K: Array, rows: Array) -> float:
-    """Return the bandwidth of servos [rad/s], from the arm's first vibration with joints held."""
+    """Return the bandwidth of the servos [rad/s], from the arm's first mode with joints held."""
     elastic = np.flatnonzero(~np.any(rows, axis=0))
     if not len(elastic):
         return FASTEST_SERVO
@@ -423,7 +425,7 @@ def _servo_rate(M: Array, K: Array, rows: Array) -> float:
 
 
 def _slowest(K: Array, M: Array) -> float:
-    """Return the squared frequency of the slowest vibration [1/s^2]; 0 if there is none."""
+    """Return the squared angular frequency of the slowest mode [rad^2/s^2]; 0 without modes."""
     squares = undamped(M, K)[0]
     elastic = squares[squares > 1e-9 * max(float(squares[-1]), 1e-12)]
     return float(elastic[0]) if len(elastic) else 0.0
@@ -440,7 +442,7 @@ def hold_jacobians(arm: LiveArm, task: InitialValueProblem) -> Array:
 
 
 def _pull_stiffness(model: Model, M: Array, K: Array, J: Array) -> float:
-    """Return the stiffness of a pull [N/m], from the arm's stiffness with servos or its mass."""
+    """Return the stiffness of the mouse pull [N/m], from the arm's stiffness or its mass."""
     masses = [
         M[axis.index, axis.index] / (model.reach**2 if axis.turns else 1.0) for axis in model.axes
     ]
@@ -455,7 +457,7 @@ COUNTS = {"y": "bending_y", "z": "bending_z", "twist": "torsion", "stretch": "st
 
 @dataclass(frozen=True)
 class Prepared:
-    """A live arm with its initial-value problem and tuning."""
+    """A live arm with its initial-value problem, servo gains and bounds."""
 
     arm: LiveArm
     task: InitialValueProblem  # initial-value problem of the arm
@@ -464,7 +466,7 @@ class Prepared:
 
 
 def prepare_live(model: Model, *, all_shapes: bool) -> Prepared:
-    """Return a live arm, without shapes too fast for real time unless all are requested."""
+    """Return a live arm; shapes too fast for real time are left out unless requested."""
     prepared = _prepared(model)
     if _core_share(prepared) > MOST_CORE_SHARE and prepared.arm.programme.servos:
         without_servos = _prepared(model, plays=False)
@@ -497,7 +499,7 @@ def _prepared(model: Model, *, plays: bool = True) -> Prepared:
 
 
 def _core_share(prepared: Prepared) -> float:
-    """Return an estimate of the fraction of a processor core that real time needs."""
+    """Return the estimated fraction of a CPU core that a simulation in real time takes."""
     return (
         4 * COORDINATE_OPERATIONS * prepared.arm.model.size * OPERATION_TIME / prepared.tuned.step
     )
@@ -525,7 +527,7 @@ def _with_fewer_shapes(prepared: Prepared) -> Model:
 
 
 def _counts(model: Model, part: LinkModel, fast: np.ndarray) -> dict[str, int]:
-    """Return, by direction, how many shapes of a link are below the frequency limit."""
+    """Return how many shapes of a link are below the frequency limit, by direction."""
     counts: dict[str, int] = {}
     for direction, key in COUNTS.items():
         are_fast = [

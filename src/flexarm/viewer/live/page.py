@@ -53,35 +53,35 @@ BROKEN = "its motion grew without bound"
 def live(
     arm: Arm | Model, path: str | Path, *, all_shapes: bool = False, force: bool = False
 ) -> str:
-    """Write a page that simulates an arm in the browser: one file, which needs no network.
+    """Write an HTML page that simulates an arm in the browser, in one file without network.
 
     Parameters
     ----------
     arm
         The arm, or its model.
     path
-        The page.
+        Path of the HTML page.
     all_shapes
-        Whether to include shapes whose vibration is so fast that the arm may not run in real time;
-        the page shows when the simulation is slower than real time.
+        Whether to include shapes that vibrate so fast that the simulation may be slower than real
+        time; the page shows when it is.
     force
         Whether to overwrite an existing file.
 
     Returns
     -------
     str
-        Text on parts of the arm and its file that were left out; empty if none.
+        Text that names parts of the arm or of its model file that the page leaves out; '' if none.
 
     Raises
     ------
     FlexarmError
-        If the file exists and `force` is false, the arm cannot move, or the installed llvmlite
-        cannot write WebAssembly.
+        If the file exists and `force` is false, if the arm cannot move, or if the installed
+        llvmlite cannot write WebAssembly.
 
     Notes
     -----
     The page integrates the equations of `flexarm.simulate` with ``rk4``, compiled to WebAssembly.
-    The shapes of the given arm are kept for all positions of the sliders.
+    The shape functions of the arm do not change with the sliders.
     """
     require_flag("all_shapes", all_shapes)
     if not isinstance(arm, Model):
@@ -97,7 +97,7 @@ def live(
 
 
 def live_page(prepared: Prepared) -> str:
-    """Return the HTML of the page of a live arm."""
+    """Return the HTML text of a page that simulates an arm."""
     arm, task, tuning = prepared.arm, prepared.task, prepared.tuned
     model = arm.model
     module = live_module(arm, task, tuning.step)
@@ -149,7 +149,7 @@ def live_page(prepared: Prepared) -> str:
 def _simulation(
     arm: LiveArm, module: LiveModule, tuning: Tuning, quantities: list[str]
 ) -> dict[str, Any]:
-    """Return JSON data for the page on the WebAssembly module: code, memory, addresses, steps."""
+    """Return page data on the WebAssembly module: code, memory, addresses and steps."""
     compiled = module.program
     return {
         "code": _packed(compiled.code),
@@ -183,7 +183,7 @@ def _packed(data: bytes) -> str:
 
 
 def _settings(arm: LiveArm, tuning: Tuning) -> list[dict[str, Any]]:
-    """Return JSON data for the page on the settings: values and slider ranges."""
+    """Return page data on the settings: values and ranges of the sliders."""
     gravity, payload = arm.settings[:2].tolist()
     flexible = any(part.flexible for part in arm.model.links)
     heaviest = max(3 * payload, float(f"{0.3 * arm.mass:.1g}"))
@@ -200,7 +200,7 @@ def _settings(arm: LiveArm, tuning: Tuning) -> list[dict[str, Any]]:
 
 
 def _joints(arm: LiveArm, tuning: Tuning, holding: list[float]) -> list[dict[str, Any]]:
-    """Return JSON data for the page on the driven joints: servo gains, ranges, holding efforts."""
+    """Return page data on the driven joints: servo gains, ranges and holding efforts."""
     servo_inputs, joints = [servo.column for servo in arm.programme.servos], []
     for k, axis in enumerate(arm.driven):
         start, stiffness, damping = tuning.servo[k].tolist()
@@ -238,7 +238,7 @@ def _range(axis: Axis, start: float, length: float) -> tuple[float, float]:
 
 
 def _static_equilibrium(arm: LiveArm) -> Equilibrium | None:
-    """Return the arm's static equilibrium at its start with joints held; None if none exists."""
+    """Return the static equilibrium with joints held at their start; None if none exists."""
     try:
         return equilibrium(arm.model)
     except FlexarmError:
@@ -246,13 +246,13 @@ def _static_equilibrium(arm: LiveArm) -> Equilibrium | None:
 
 
 def _scale_states(rest_position: Array, plucked: list[dict[str, Any]]) -> Array:
-    """Return deformed coordinates that fix the drawing scale, (N, n): at rest and after plucks."""
+    """Return deformed coordinates from which the drawing scale is chosen, (N, n)."""
     swings = [np.array(mode["kick"]) / (2 * np.pi * mode["hz"]) for mode in plucked]
     return np.stack([rest_position, *(rest_position + swing for swing in swings)])
 
 
 def _holding(arm: LiveArm, equilibrium_: Equilibrium | None) -> list[float]:
-    """Return the joint efforts [N m or N] that hold the arm at its start; zeros if unknown."""
+    """Return the joint efforts [N m or N] that hold the arm at its start; 0 if unknown."""
     if equilibrium_ is None:
         return [0.0] * len(arm.driven)
     inputs = equilibrium_.point.u.tolist()
@@ -260,7 +260,7 @@ def _holding(arm: LiveArm, equilibrium_: Equilibrium | None) -> list[float]:
 
 
 def _curves(model: Model) -> list[dict[str, Any]]:
-    """Return JSON data for the page on the joint curves: name, coordinate index, panel and unit."""
+    """Return page data on the curves of the joints: name, coordinate index, panel and unit."""
     turning = {"panel": "Joint angles", "unit": "deg", "factor": float(np.rad2deg(1.0))}
     sliding = {"panel": "Joint slides", "unit": "m", "factor": 1.0}
     return [
@@ -270,7 +270,7 @@ def _curves(model: Model) -> list[dict[str, Any]]:
 
 
 def _modes(arm: LiveArm, jacobians: Array) -> list[dict[str, Any]]:
-    """Return JSON data for the page on vibration modes, joints held, and rates after a pluck."""
+    """Return page data on vibration modes with joints held, and rates after a pluck."""
     try:
         all_modes = modes(arm.model, joints="locked").modes
     except FlexarmError:
@@ -295,7 +295,7 @@ def _modes(arm: LiveArm, jacobians: Array) -> list[dict[str, Any]]:
 
 
 def _limits(model: Model) -> dict[str, float | None]:
-    """Return initial ranges of the colour scales; the page extends them during the motion."""
+    """Return initial ranges of the colour scales, which the page extends during the motion."""
     flexible = flexible_links(model)
     if not flexible:
         return {"deflection": 0.0, "curvature": 0.0, "moment": 0.0, "strain": None}
