@@ -1,4 +1,4 @@
-"""Data model of an arm as the model file describes it: immutable, validated, in SI units."""
+"""Data classes of an arm as its model file describes it: immutable, validated, in SI units."""
 
 from flexarm.arm.arm import Arm, FixedBase, FreeBase, MovedBase, Payload
 from flexarm.arm.drive import Drive, Friction, SpringTable

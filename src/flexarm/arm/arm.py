@@ -1,4 +1,4 @@
-"""The arm: base, links, payload, contacts, springs and events."""
+"""Class of an arm: base, links, payload, contacts, springs and events."""
 
 import math
 from typing import Annotated, Literal, Self
@@ -59,7 +59,7 @@ class BaseMotion(Part):
 
 
 class MovedBase(Standing):
-    """A base that moves as a given function of time."""
+    """A base that follows a prescribed motion."""
 
     kind: Literal["moved"]
     motion: BaseMotion
@@ -68,8 +68,8 @@ class MovedBase(Standing):
 class Orbit(Part):
     """A circular orbit whose Hill frame is the world: x points away from the planet, z is normal.
 
-    Give the ``altitude`` [m] above the Earth's equator, or the mean motion ``rate`` [rad/s] about
-    any planet.
+    One of two keys is given: the ``altitude`` [m] above the Earth's equator, or the mean motion
+    ``rate`` [rad/s] about any planet.
     """
 
     altitude: Positive[Length] | None = None
@@ -91,15 +91,15 @@ class Orbit(Part):
 
     @property
     def radius(self) -> float:
-        """Radius of the Earth orbit with this mean motion [m]."""
+        """Radius [m] of the orbit around the Earth with this mean motion."""
         return float(math.cbrt(EARTH[0] / self.mean_motion**2))
 
 
 class FreeBase(Standing):
     """A floating base with its own body, velocity [m/s] and spin [rad/s] in the base frame.
 
-    With ``orbit`` the world is the Hill frame of a circular orbit; velocity and spin are relative
-    to this frame.
+    With ``orbit`` the world is the Hill frame of a circular orbit; velocity and spin of the base
+    are relative to this frame.
     """
 
     kind: Literal["free"]
@@ -125,7 +125,7 @@ Base = Annotated[FixedBase | MovedBase | FreeBase, Field(discriminator="kind")]
 
 
 class Payload(Body):
-    """A rigid body held at the arm's tip, in the last link's tip frame."""
+    """A rigid body at the arm's tip, in the last link's tip frame."""
 
 
 STARTS = ("stated", "equilibrium")
@@ -155,7 +155,7 @@ class Arm(Part):
     springs: Annotated[tuple[PointSpring, ...], Field(max_length=1000)] = ()
 
     def __repr__(self) -> str:
-        """Return a short summary; `flexarm.io.model_file.dumps` returns the complete arm."""
+        """Return a summary of the arm; `flexarm.io.model_file.dumps` returns its model file."""
         return self._summary().text()
 
     __str__ = __repr__
@@ -216,7 +216,7 @@ class Arm(Part):
     def place_of_joint(self, index: int) -> str:
         """Return the place of a joint as text, such as ``boom at 0.5``.
 
-        The text is empty if the joint is at the tip of the previous link in the list.
+        The text is empty if the joint is at the tip of the previous link in the model file.
         """
         link, parent = self.links[index], self.parents[index]
         if parent == index - 1 and link.at == "tip":
@@ -264,7 +264,7 @@ class Arm(Part):
 
     @property
     def is_validated(self) -> bool:
-        """Whether this object itself was validated, not only the arm from which it was copied."""
+        """Whether this object was validated; copies with other values need a new validation."""
         return _VALIDATED.get(id(self)) is self
 
     def _check_orbit(self) -> None:
@@ -310,7 +310,7 @@ class Arm(Part):
         link.check_place(point.at or "tip", *path, "at")
 
     def _check_parents(self) -> None:
-        """Raise a validation error unless a joint is on an earlier link, and not beyond its end."""
+        """Raise a validation error if a joint is not on an earlier link, or beyond its end."""
         for i, link in enumerate(self.links):
             known = ("base", *self.link_names[:i])
             if link.parent is not None and link.parent not in known:
@@ -352,7 +352,7 @@ class Arm(Part):
         self._check_stations(joint, rail, "links", i, "joint")
 
     def _check_rail(self, rail: Link | None, *path: str | int) -> None:
-        """Raise a validation error unless a carriage can ride on a link."""
+        """Raise a validation error if a carriage cannot ride on a link."""
         if rail is None or rail.modal is not None or rail.span == 0:
             raise fault(
                 "a carriage rides on a beam, but the link that carries it is none. Give that "

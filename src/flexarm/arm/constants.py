@@ -1,4 +1,4 @@
-"""Limits of descriptions of arms, each with its unit and reason."""
+"""Limits of values in model files, each with its unit and reason."""
 
 # The Earth: gravitational parameter [m^3/s^2], equatorial radius [m]
 EARTH = 3.986004418e14, 6.378137e6

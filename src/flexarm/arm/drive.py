@@ -14,7 +14,7 @@ G = DefaultTypeVar("G", bound=float, default=Number, covariant=True)
 
 
 class SpringTable(Part, Generic[Q, E]):
-    """A spring's force or torque at given deflections; outside, the last slope continues."""
+    """A spring's force or torque at given deflections; beyond the table its slopes continue."""
 
     deflection: Annotated[tuple[Q, ...], Field(min_length=2, max_length=1000)]
     effort: Annotated[tuple[E, ...], Field(min_length=2, max_length=1000)]
@@ -28,11 +28,11 @@ class SpringTable(Part, Generic[Q, E]):
 class Friction(Part, Generic[S, E, K, D]):
     """Viscous and Coulomb friction.
 
-    ``smooth``: Coulomb friction is ``coulomb tanh(speed/smoothing)``. ``dry``: stiction up to
-    ``static``; sliding friction is ``coulomb + (static - coulomb)
+    With ``smooth``, Coulomb friction is ``coulomb tanh(speed/smoothing)``. With ``dry``, stiction
+    holds up to ``static``, and sliding friction is ``coulomb + (static - coulomb)
     exp(-(speed/stribeck_speed)^stribeck_exponent)``, or ``coulomb`` if no ``stribeck_speed`` is
-    given. ``lugre``: elastic bristles with damping transmit the friction (Canudas de Wit et al.
-    1995).
+    given. With ``lugre``, elastic bristles with damping transmit the friction (Canudas de Wit et
+    al. 1995).
     """
 
     kind: Literal["smooth", "dry", "lugre"] = "smooth"
@@ -126,8 +126,8 @@ class Motor(Part):
 class Hysteresis(Part, Generic[E, K]):
     """Rate-independent loss of a transmission per cycle: Dahl's friction across its spring.
 
-    The stiffness of this friction after each reversal is ``stiffness``; its torque or force
-    saturates at ``effort``.
+    Dahl's friction has the stiffness ``stiffness`` after each reversal, and saturates at the torque
+    or force ``effort``.
     """
 
     effort: Positive[E]
@@ -145,18 +145,19 @@ class KinematicError(Part, Generic[Q]):
 class Drive(Part, Generic[Q, S, E, K, D, G]):
     """Motor and transmission of a joint, as described in the model file.
 
-    Without ``stiffness`` the transmission is rigid and the rotor adds
-    ``gear_ratio^2 rotor_inertia`` to the joint.  With it, motor and link are two coordinates joined
-    by a spring. ``rotor: simple`` includes only the energy of the rotor's spin
-    (Chen, Zhang & Liu 2012); with ``full`` its spin momentum also acts on the link that carries it.
+    Without ``stiffness`` the transmission is rigid and the rotor adds ``gear_ratio^2
+    rotor_inertia`` to the joint. With ``stiffness``, motor and link are two coordinates joined by a
+    spring. ``rotor: simple`` includes only the energy of the rotor's spin (Chen, Zhang & Liu 2012);
+    with ``rotor: full`` the rotor's spin momentum also acts on the link that carries the rotor.
     ``motor_torque: true`` means that inputs act on the motor's side of the gear.
 
-    ``gear_ratio`` is the number of rotor turns per turn of the joint; for a sliding joint the
+    ``gear_ratio`` is the number of rotor turns per turn of the joint; for a sliding joint it is the
     rotor's angle per travel [rad/m].
 
-    The following values refer to the joint; on the rotor they are divided by ``gear_ratio``:
-    ``friction`` on the motor's side; ``efficiency`` of the gear, 1 without losses; ``backlash``,
-    the whole gap before the spring winds up; ``hysteresis``; ``kinematic_error``.
+    ``friction`` of the motor, ``backlash`` (the whole gap before the spring winds up),
+    ``hysteresis`` and ``kinematic_error`` are given at the joint. At the joint, a torque of the
+    rotor is multiplied by ``gear_ratio``, and an angle of the rotor is divided by ``gear_ratio``. A
+    gear without losses has the ``efficiency`` 1.
     """
 
     rotor_inertia: NotNegative[Inertia] = 0.0

@@ -34,8 +34,8 @@ At = NotNegative[Length] | Vector | Literal["tip"]
 class Wrench(Part):
     """A force [N] and torque [N m] at a point of a link, times a factor that may vary in time.
 
-    ``at`` is the distance from the link's root along its undeformed axis, or that distance with
-    offsets along y and z of the section, or ``tip``.
+    ``at`` is a distance [m] from the link's root along its undeformed axis, or a distance with
+    offsets [m] along y and z of the section, or ``tip``.
     """
 
     at: At = "tip"
@@ -48,7 +48,7 @@ class Wrench(Part):
 class Point(Part):
     """A point of an arm: of a link or the base, or in the frame of the arm's tip.
 
-    ``at`` is as for a wrench; ``world`` is a point fixed in the world.
+    ``at`` gives the point on a link as in a wrench; ``world`` is a point fixed in the world.
     """
 
     link: Name | None = None

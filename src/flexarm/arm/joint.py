@@ -49,9 +49,10 @@ PS = DefaultTypeVar("PS", default=Any)
 class DH(Part):
     """Denavit-Hartenberg constants of a joint; the joint's coordinate is added to them.
 
-    ``standard``: Rz(theta + q) Tz(d), then the link along x over its length, then Rx(alpha).
-    ``modified``: Rx(alpha), then Rz(theta + q) Tz(d), after the previous link's length along x.
-    ``a`` may repeat that length (this link's, or the previous one's) and is then checked.
+    With the coordinate q, ``standard`` means Rz(theta + q) Tz(d), then the link along x over its
+    length, then Rx(alpha). ``modified`` means Rx(alpha), then Rz(theta + q) Tz(d), after the
+    previous link's length along x. ``a`` may repeat the length of the link (``standard``) or of the
+    previous link (``modified``), and is then checked.
     """
 
     convention: Literal["standard", "modified"] = "standard"
@@ -85,7 +86,11 @@ class Spring(Part, Generic[Q, E, K, D]):
 
 
 class Hub(Part):
-    """Rigid bodies at a joint, in the joint frame, on the previous or on the moved link's side."""
+    """Rigid bodies at a joint, in the joint frame.
+
+    The ``inboard`` body is fixed to the previous link, the ``outboard`` body to the link that
+    moves.
+    """
 
     inboard: Body | None = None
     outboard: Body | None = None
@@ -279,8 +284,8 @@ class Sliding(LinearJoint):
 class Carriage(LinearJoint):
     """A link that rides along the bent previous link; the coordinate is its position [m].
 
-    Positions count along the previous link from its root; the joint's frame is fixed to the rail's
-    section at that position.
+    Positions are counted along the previous link (the rail) from its root; the joint's frame is
+    fixed to the rail's section at the position of the carriage.
     """
 
     rides: ClassVar[bool] = True
@@ -397,7 +402,7 @@ class Spherical(Crossed):
 
     @property
     def axes(self) -> dict[str, "AnyActuated"]:
-        """Actuation of the three angles, by label; all are free."""
+        """Actuation of the three angles, by label; every angle is free."""
         return dict.fromkeys(("rx", "ry", "rz"), Turn(actuation="free"))
 
 
@@ -408,7 +413,7 @@ class Fixed(Placed):
 
     @property
     def axes(self) -> dict[str, "AnyActuated"]:
-        """Empty mapping, since a fixed joint has no axes."""
+        """Empty mapping, because a fixed joint has no axes."""
         return {}
 
 

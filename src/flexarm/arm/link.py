@@ -58,7 +58,7 @@ class EnergyTerm(Part):
 
 
 class ForceTable(Part):
-    """An elastic force given as a table over one amplitude, added to the linear elastic force."""
+    """An elastic force as a table over one amplitude, added to the linear elastic force."""
 
     coordinate: str
     amplitude: Annotated[tuple[Number, ...], Field(min_length=2, max_length=1000)]
@@ -71,10 +71,11 @@ class ForceTable(Part):
 
 
 class QuadraticShape(Part):
-    """A displacement of the link that is a product of two amplitudes, in addition to shortening.
+    """A displacement of the link proportional to the product of two amplitudes.
 
     ``values`` are the displacements [m] along ``direction`` at ``stations`` per product of the two
-    amplitudes; a cubic spline interpolates them.
+    amplitudes; a cubic spline interpolates them. The displacement is added to the axial shortening
+    by bending.
     """
 
     direction: Literal["x", "y", "z"]
@@ -91,7 +92,7 @@ class QuadraticShape(Part):
 
 
 def _kind_of_body(value: object) -> str:
-    """Return ``modal`` for data of a body with modes from a file, else ``rigid``."""
+    """Return ``modal`` for the data of a modal body, else ``rigid``."""
     if isinstance(value, dict):
         return "modal" if "kind" in value or "file" in value else "rigid"
     return "modal" if isinstance(value, ModalBody) else "rigid"
@@ -106,13 +107,12 @@ class Link(Terse):
     """One link with the joint that carries it; the link's axis is the x axis of its root frame.
 
     ``length`` is the length along x, rigid ends included; for a sliding link the total length of
-    the beam. A link is flexible if its section has a stiffness (unless ``rigid``) or if its body
-    has modes; the file of such a body gives its length. ``spans`` divides the flexible span into
-    that many equal spans, joined rigidly, each with its own shapes, so that their bending angles
-    add up.
+    the beam. A link is flexible if its section has a stiffness (unless ``rigid``) or if its body is
+    a modal body, whose file gives the length. ``spans: n`` divides the flexible span into n equal
+    spans, joined rigidly, each with its own shapes, so that the bending angles of the spans add up.
 
     The joint is at the tip of the previous link, or on ``parent``, the name of an earlier link or
-    ``base``; ``at`` is the parent's ``tip``, its ``root`` or a fraction of its length.  ``payload``
+    ``base``; ``at`` is the parent's ``tip``, its ``root`` or a fraction of its length. ``payload``
     is a rigid body in the frame at the link's tip.
     """
 
@@ -153,7 +153,7 @@ class Link(Terse):
 
     @property
     def beam(self) -> bool:
-        """Whether the link is a flexible beam, which has a section."""
+        """Whether the link is a flexible beam, that is, has a section and is not ``rigid``."""
         return not self.rigid and self.section is not None
 
     @property
@@ -168,7 +168,7 @@ class Link(Terse):
 
     @property
     def modal(self) -> ModalBody | None:
-        """Body with modes that forms the link; None for other links."""
+        """Modal body that forms the link; None for other links."""
         return self.body if isinstance(self.body, ModalBody) else None
 
     @property
@@ -178,7 +178,7 @@ class Link(Terse):
 
     @property
     def damping_ratios(self) -> tuple[float, ...]:
-        """Damping ratios as a tuple; the model file may give a number, a list or a mapping."""
+        """Damping ratios as a tuple, from the number, list or mapping in the model file."""
         ratios = self.damping
         if isinstance(ratios, dict):
             return tuple(ratios.values())
@@ -258,7 +258,7 @@ class Link(Terse):
         return self
 
     def _check_modal(self) -> None:
-        """Raise a validation error for keys that conflict with the file of a body with modes."""
+        """Raise a validation error for keys that conflict with the file of a modal body."""
         for name in (
             "length", "section", "rigid", "root_piece", "tip_piece", "shapes", "quadratic_shapes",
         ):  # fmt: skip

@@ -48,7 +48,7 @@ class Tie(Part):
     """A spring and damper between the arm's tip and a point in the world.
 
     By default the point is the tip's position when the spring is attached. ``path`` gives x, y and
-    z of the point as functions of the time since then.
+    z of the point as functions of the time since the spring was attached.
     """
 
     name: Name
@@ -104,7 +104,7 @@ class Event(Part):
 
     @property
     def title(self) -> str:
-        """Name of the event, or a list of its actions if it has no name."""
+        """Name of the event; without a name, a list of the event's actions."""
         if self.name:
             return self.name
         actions = [
@@ -157,7 +157,7 @@ def require_events_fit(
 ) -> None:
     """Raise a validation error for events that name missing parts, or for duplicate body names.
 
-    Target files of servos are read from the source in ``context``, pydantic's validation context.
+    Target files of servos are read from the source of files in pydantic's validation ``context``.
     """
     names = [body.name for body in bodies]
     require_distinct(names, "bodies")

@@ -1,4 +1,4 @@
-"""Base classes, field types and validation functions shared by all parts of an arm."""
+"""Base classes, field types and validation functions of the data classes of an arm."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -57,7 +57,7 @@ SENTENCES = {
 
 
 def control_character(name: str) -> str:
-    """Return the reason to refuse a name with a control character; empty if it has none."""
+    """Return the reason to refuse a name with a control character, or "" if it has none."""
     match = CONTROL.search(name)
     if match is None:
         return ""
@@ -65,21 +65,24 @@ def control_character(name: str) -> str:
 
 
 def name_fault(name: str) -> str:
-    """Return the reason why a text is no valid name of a link, joint or shape; empty if it is."""
+    """Return the reason why a text is no valid name of a link, joint or shape, or ""."""
     if any(c.isspace() or c in ".[]=,:" for c in name):
         return "must be one word without . [ ] = , : (they structure coordinate names)"
     return control_character(name)
 
 
 def _without_fault(rule: Callable[[str], str], text: str) -> str:
-    """Return a text; raise a validation error if ``rule`` returns a reason to refuse it."""
+    """Return a text unchanged; raise a validation error if ``rule`` returns a reason against it."""
     if reason := rule(text):
         raise fault("{reason}", reason=reason)
     return text
 
 
 def fault(message: str, *path: str | int, **values: Any) -> PydanticCustomError:
-    """Return a validation error about several fields, at a path from the model to a field."""
+    """Return a validation error about several fields of a part.
+
+    ``path`` leads from the part to the field at which the error is reported.
+    """
     return PydanticCustomError("rule", message, {"path": path, **values})
 
 
@@ -139,7 +142,7 @@ Angles = tuple[Angle, Angle, Angle]
 
 
 def _unpickled(kind: Any, args: tuple[Any, ...]) -> BaseModel:
-    """Return an empty instance of a class, whose fields unpickling sets.
+    """Return an empty instance of a class, for unpickling, which then sets its fields.
 
     ``args`` are the units of a generic class.
     """
@@ -149,10 +152,10 @@ def _unpickled(kind: Any, args: tuple[Any, ...]) -> BaseModel:
 
 
 class Part(BaseModel):
-    """Base class of the parts of an arm's description: immutable; unknown keys are errors.
+    """Base class of the parts of an arm in a model file: immutable; unknown keys are errors.
 
     A part is validated again when it becomes a field of another part. Copies by ``model_copy`` are
-    not validated when they are made.
+    not validated until then.
     """
 
     model_config = ConfigDict(
@@ -171,10 +174,10 @@ class Part(BaseModel):
 
 
 class Terse(Part):
-    """Base class of parts whose printed form is short and omits fields at their defaults."""
+    """Base class of parts whose printed form omits fields with default values."""
 
     def __repr__(self) -> str:
-        """Return text with the class and the fields that differ from their defaults."""
+        """Return the class name and the fields that differ from their defaults, as short text."""
         text = _terse(self)
         fits = len(text) <= REPR_LENGTH
         return text if fits else f"{text[:REPR_LENGTH].rpartition(', ')[0]}, ..."
@@ -205,7 +208,7 @@ class Frame(Part):
 class Body(Part):
     """A rigid body: mass [kg], centre of mass [m], inertia about the centre of mass [kg m^2].
 
-    ``inertia`` is ``[xx, yy, zz]`` or ``[xx, yy, zz, xy, xz, yz]``; the last three are the
+    ``inertia`` is ``[xx, yy, zz]`` or ``[xx, yy, zz, xy, xz, yz]``; xy, xz and yz are the
     off-diagonal entries of the inertia matrix, with their sign.
     """
 

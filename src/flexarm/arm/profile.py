@@ -41,7 +41,10 @@ class Step(Part, Generic[V]):
 
 
 class BangBang(Part, Generic[V]):
-    """A square wave of ``amplitude`` that changes its sign at each switching time; 0 outside."""
+    """A square wave of ``amplitude`` that changes sign at each switching time.
+
+    The function is 0 before the first and after the last of ``times``.
+    """
 
     kind: Literal["bang-bang"]
     amplitude: V
@@ -54,7 +57,7 @@ class BangBang(Part, Generic[V]):
 
 
 class Sine(Part, Generic[V]):
-    """``offset + amplitude sin(2 pi frequency t + phase)``."""
+    """The function of time ``offset + amplitude sin(2 pi frequency t + phase)``."""
 
     kind: Literal["sine"]
     amplitude: V
@@ -74,11 +77,11 @@ class Cycloid(Part, Generic[V]):
 
 
 class Trapezoid(Part, Generic[V]):
-    """A motion from rest to rest with a trapezoidal rate, ``start`` to ``end``.
+    """A motion from rest at ``start`` to rest at ``end``, with a trapezoidal rate.
 
-    The motion takes ``duration``, with the fraction ``ramp`` of it for acceleration and again for
-    deceleration; or it is as fast as the limits ``rate`` ("30 deg/s") and ``acceleration`` ("60
-    deg/s^2") allow.
+    The motion takes ``duration``, with the fraction ``ramp`` of ``duration`` for acceleration and
+    again for deceleration; or it is as fast as the limits ``rate`` ("30 deg/s") and
+    ``acceleration`` ("60 deg/s^2") allow.
     """
 
     kind: Literal["trapezoid"]
@@ -115,7 +118,7 @@ class SpinUp(Part, Generic[V]):
 
 
 class Table(Part, Generic[V]):
-    """A function of time tabulated at given times; the end values continue outside."""
+    """A function of time given at ``times``; before and after, the end values continue."""
 
     kind: Literal["table"]
     times: Annotated[tuple[Time, ...], Field(min_length=1, max_length=1_000_000)]

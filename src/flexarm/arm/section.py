@@ -43,7 +43,7 @@ class Tube(Part):
 
 
 class RectangularTube(Part):
-    """Rectangular tube, ``width`` along y, ``height`` along z, one wall thickness."""
+    """Rectangular tube, ``width`` along y, ``height`` along z; all walls have ``thickness``."""
 
     kind: Literal["box"]
     width: Positive[Length]
@@ -89,8 +89,8 @@ def rectangle_torsion(width: float, height: float) -> float:
     """Compute the Saint-Venant torsion constant [m^4] of a solid rectangle.
 
     The constant contains the series over odd n of tanh(n pi a/2b)/n^5 (Timoshenko & Goodier, Theory
-    of Elasticity), with long side a and short side b. It is computed as 31 zeta(5)/32 plus the sum
-    of (tanh(n pi a/2b) - 1)/n^5, which converges fast.
+    of Elasticity), with long side a and short side b. The series is computed as 31 zeta(5)/32 plus
+    the sum of (tanh(n pi a/2b) - 1)/n^5, which converges fast.
     """
     import numpy as np
 
@@ -156,7 +156,7 @@ MATERIALS = {
 
 
 class Material(Part):
-    """An isotropic material; give ``nu`` or ``G`` (with neither, nu = 0.3)."""
+    """An isotropic material, with ``nu`` or ``G``; if neither is given, nu = 0.3."""
 
     E: Positive[Stress]
     density: Positive[Density]
@@ -188,7 +188,8 @@ def shear_coefficient(shape: Outline, nu: float, *, along_y: bool) -> float:
     """Return the shear coefficient kappa of a section for a shear force along y or z.
 
     The coefficient is 5/6 for a rectangle and Cowper's value (1966) for a round tube. For
-    thin-walled sections it is the area of the walls along the force divided by the whole area.
+    thin-walled sections the coefficient is the area of the walls along the force divided by the
+    whole area.
     """
     if isinstance(shape, Rectangle):
         return 5 / 6
@@ -206,9 +207,10 @@ def shear_coefficient(shape: Outline, nu: float, *, along_y: bool) -> float:
 def shape_properties(
     material: Material, shape: Outline, *, rotary: bool, shear: bool | float = False
 ) -> Properties:
-    """Return the section properties of a material and an outline, with shear if requested.
+    """Return the section properties of a material and an outline.
 
-    A ValidationError is raised if a property is implausible for an arm, or is 0 due to rounding.
+    Shear stiffness is included if requested by ``shear``. A ValidationError is raised if a property
+    is implausible for an arm, or is 0 due to rounding.
     """
     area, about_y, about_z, torsion = section_numbers(shape)
     nu = 0.3 if material.nu is None else material.nu
@@ -254,7 +256,7 @@ class Section(Properties):
 
     @property
     def shears(self) -> bool:
-        """Whether the section has a shear stiffness."""
+        """Whether the section deforms in shear."""
         properties = self if self.stations is None else self.stations[0]
         return bool(self.shear) or (properties.GAy, properties.GAz) != (None, None)
 
@@ -368,7 +370,7 @@ class Loss(Part):
 
 
 class MaterialDamping(Loss):
-    """Losses of a link's material, for all directions or for single ones."""
+    """Damping of a link's material, for all directions of deformation or for single ones."""
 
     bending_y: Loss | None = None
     bending_z: Loss | None = None

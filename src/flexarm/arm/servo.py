@@ -19,17 +19,18 @@ PS = TypeVar("PS")  # speed as a function of time
 class Servo(Part, Generic[Q, S, E, K, D, PQ, PS]):
     """A servo of a joint: it holds the joint's start, or follows a target position or rate.
 
-    The servo's torque (or force), added to the joint's input, is ``damping (w - speed)``. Here w is
-    the target's rate plus ``stiffness/damping`` times the position error, limited to ``speed`` in
-    both directions. Without damping the torque is ``stiffness`` times the position error. With
-    ``integral_time``, the time integral of this torque divided by that time is added. The sum is
-    limited to ``effort`` in both directions, with anti-windup of the integral.
+    The servo's torque (or force), added to the joint's input, is ``damping`` times the difference
+    of w and the joint's rate. Here w is the target's rate plus ``stiffness/damping`` times the
+    position error, limited to ``speed`` in both directions. Without damping the torque is
+    ``stiffness`` times the position error. With ``integral_time``, the time integral of this torque
+    divided by ``integral_time`` is added. The servo's whole torque is limited to ``effort`` in both
+    directions, with anti-windup of the integral.
 
     ``side`` is where the position of an elastic joint is measured: at its motor or at its link.
 
     With ``period`` the servo is digital: it measures once per period, applies the computed torque
-    after a ``delay``, and holds it. Positions are then measured in steps of ``resolution``, and
-    speed is the difference of two positions divided by the period.
+    after a ``delay``, and holds it. A digital servo measures positions in steps of ``resolution``;
+    its speed is the difference of two positions divided by the period.
     """
 
     target: PQ | None = None
@@ -81,7 +82,8 @@ class Servo(Part, Generic[Q, S, E, K, D, PQ, PS]):
     def changed(self, changes: dict[str, Any], context: Any = None) -> Self:
         """Return a servo with changed values; setting a rate removes the target, and vice versa.
 
-        ``context`` is pydantic's validation context, with the source of files that the values name.
+        ``context`` is pydantic's validation context; it contains the source of files that the new
+        values name.
         """
         values = {name: getattr(self, name) for name in self.model_fields_set}
         for key, conflicting in (("rate", ("target", "stiffness", "speed")), ("target", ("rate",))):
@@ -112,10 +114,10 @@ class Stops(Part, Generic[S, K]):
 
 
 class Brake(Part, Generic[E]):
-    """A brake on a joint; for an elastic joint it is on the motor.
+    """A brake on a joint; the brake of an elastic joint is on the motor.
 
-    A closed brake holds the joint up to the torque or force ``effort`` at the joint, and slips
-    beyond it.
+    A closed brake holds the joint up to the torque or force ``effort`` at the joint, and slips at
+    larger loads.
     """
 
     effort: Positive[E] | None = None

@@ -1,4 +1,7 @@
-"""Choice of the shape functions of a flexible link, which `flexarm.links` computes."""
+"""Choice of the shape functions of a flexible link in a model file.
+
+The package `flexarm.links` computes the shape functions.
+"""
 
 from typing import Annotated, Literal, Self
 
@@ -14,7 +17,7 @@ Normalise = Literal["tip", "mass", "none"]
 
 
 class Counted(Part):
-    """Number of shapes in each direction; ``auto`` follows the rule that `check` prints.
+    """Number of shapes in each direction; ``auto`` means by rule, whose result `check` prints.
 
     ``static: true`` adds, in every direction, the static shapes under tip forces and moments.
     """
@@ -64,13 +67,13 @@ class Loaded(Counted):
 
 
 class ClampedFree(Counted):
-    """Clamped-free modes of the bare link."""
+    """Clamped-free modes of the link without other bodies."""
 
     kind: Literal["clamped-free"]
 
 
 class TipLoad(Part):
-    """Body at the tip as boundary condition: mass, inertia about the tip, offset beyond it."""
+    """Body at the tip as boundary condition: mass, inertia about the tip, offset beyond the tip."""
 
     mass: NotNegative[Mass] = 0.0
     inertia: NotNegative[Inertia] = 0.0
@@ -90,8 +93,8 @@ class TipLoad(Part):
 class ClampedMass(Counted):
     """Clamped modes with a tip body; by default (``auto``) the outboard arm at ``configuration``.
 
-    ``configuration`` gives outboard joint angles by joint name; omitted angles are 0. With
-    ``follow: true`` the shapes of a sliding link are recomputed for each length.
+    ``configuration`` gives angles of outboard joints by joint name; omitted angles are 0. With
+    ``follow: true`` the shapes of a sliding link are recomputed for each exposed length.
     """
 
     kind: Literal["clamped-mass"]
@@ -101,7 +104,7 @@ class ClampedMass(Counted):
 
 
 class PinnedFree(Counted):
-    """Pinned-free modes, whose slope at the root the encoder of the joint measures."""
+    """Pinned-free modes, with a slope at the root, so that the hub rotates with the bent link."""
 
     kind: Literal["pinned-free"]
 
@@ -119,7 +122,7 @@ class FreeFree(Counted):
 
 
 class Elements(Counted):
-    """Finite elements: counts are numbers of elements; ``reduce`` is the number of modes kept."""
+    """Finite elements: counts are numbers of elements; ``reduce`` is the number of modes used."""
 
     kind: Literal["elements"]
     reduce: Annotated[Count, Field(ge=1)] | None = None
@@ -133,19 +136,22 @@ class Elements(Counted):
 
 
 class CraigBampton(Counted):
-    """Craig-Bampton shapes: tip constraint shapes and fixed-interface modes."""
+    """Craig-Bampton shapes: static shapes of unit tip motions, and fixed-interface modes."""
 
     kind: Literal["craig-bampton"]
 
 
 class Polynomials(Counted):
-    """Polynomials clamped at the root: degrees 2 to n + 1 for n bending shapes, else 1 to n."""
+    """Polynomials clamped at the root, combined into modes.
+
+    The n shapes have degrees 2 to n + 1 in bending, and 1 to n in torsion and stretch.
+    """
 
     kind: Literal["polynomials"]
 
 
 class Lumped(Counted):
-    """Rigid pieces with springs: the counts are numbers of springs."""
+    """Rigid pieces connected by springs; counts are numbers of springs."""
 
     kind: Literal["lumped"]
 
@@ -189,7 +195,7 @@ class StartCurve(Part):
 
     @property
     def given(self) -> dict[Literal["y", "z", "twist"], tuple[float, ...]]:
-        """Values at the stations, by direction; only directions given in the model file."""
+        """Values at the stations, by direction; directions that the model file omits are absent."""
         columns: dict[Literal["y", "z", "twist"], tuple[float, ...] | None]
         columns = {"y": self.y, "z": self.z, "twist": self.twist}
         return {name: values for name, values in columns.items() if values is not None}

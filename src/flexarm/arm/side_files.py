@@ -24,7 +24,7 @@ from flexarm.errors import ModelError
 
 @dataclass(frozen=True)
 class SideFiles:
-    """Source of the side files that a model file names: a folder, or stored contents."""
+    """Source of the side files that a model file names: a folder on disk, or stored contents."""
 
     folder: Path = Path()  # folder to which names are relative
     # Folders that must contain a file, directly or in a subfolder; None permits any folder.
@@ -35,11 +35,11 @@ class SideFiles:
 
     @classmethod
     def beside(cls, folder: Path, other_folders: tuple[Path, ...] = ()) -> Self:
-        """Return a source that permits files below a model file's folder and in given folders."""
+        """Return a source that permits files below a model file's folder and other folders."""
         return cls(folder, (folder, *other_folders))
 
     def read(self, name: str) -> "SideFile":
-        """Return a side file with its contents.
+        """Return the side file of a given name, with its contents.
 
         A ModelError is raised if the file does not exist or is not permitted; the message does not
         quote the file.
@@ -87,7 +87,7 @@ class SideFiles:
 
 @dataclass(frozen=True)
 class SideFile:
-    """Contents of a side file at the time when it was read."""
+    """Side file of a model, with its contents at the time when it was read."""
 
     name: str  # name in the model file
     content: bytes
@@ -99,7 +99,7 @@ class SideFile:
         return self.files.folder / self.name
 
     def read_beside(self, name: str) -> "SideFile":
-        """Return a side file that this file names, from a permitted folder."""
+        """Return another side file, which this file names, from a permitted folder."""
         relative_name = posixpath.join(posixpath.dirname(self.name), name)
         if self.files.kept is not None:
             return self.files.read(relative_name)
@@ -110,7 +110,7 @@ class SideFile:
 
 
 def read_regular(path: Path) -> bytes:
-    """Return the bytes of a regular file of limited size; errors as in `open_regular`."""
+    """Return the bytes of a regular file of limited size; raises the errors of `open_regular`."""
     with open_regular(path) as file:
         too_large = os.fstat(file.fileno()).st_size > MOST_FILE_BYTES
         content = b"" if too_large else file.read(MOST_FILE_BYTES + 1)
@@ -120,7 +120,7 @@ def read_regular(path: Path) -> bytes:
 
 
 def read_at_most(path: Path, most: int) -> bytes:
-    """Return the bytes of a regular file, at most one byte more than the size ``most``.
+    """Return the first bytes of a regular file, at most one more than ``most``.
 
     A ModelError is raised if there is no such file, or if it cannot be read.
     """
@@ -182,7 +182,7 @@ class BesideModel(Part):
 class Mesh(BesideModel):
     """A triangle mesh (STL, OBJ or DAE) that is displayed for a link or a base.
 
-    Its coordinates are in the root frame and times ``scale`` are metres.
+    The coordinates of the mesh are in the root frame; multiplied by ``scale`` they are in metres.
     """
 
     scale: Positive[Number] = 1.0
@@ -202,7 +202,7 @@ def parts_beside(part: Any) -> Iterator[BesideModel]:
 
 
 def files_of(part: Any) -> SideFiles:
-    """Return the source of an arm's side files, without restrictions on further folders."""
+    """Return the source of an arm's side files, without restriction to permitted folders."""
     for part_in_file in parts_beside(part):
         return replace(part_in_file.side_file.files, allowed=None)
     return SideFiles()

@@ -14,7 +14,7 @@ CELL = "padding:2px 10px;text-align:left"
 
 @dataclass(frozen=True)
 class Summary:
-    """A title, lines of text, and a table."""
+    """Summary of an arm or a result: a title, lines of text, and a table."""
 
     title: str
     lines: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class Summary:
         return "\n".join(text)
 
     def html(self, picture: str = "") -> str:
-        """Return the summary as HTML for a notebook; ``picture`` is HTML too."""
+        """Return the summary as HTML for a notebook; ``picture`` is HTML that it includes."""
         lines = "".join(f"<div>{escape(line)}</div>" for line in self.lines)
         return f"<div><b>{escape(self.title)}</b>{lines}{picture}{self._table()}</div>"
 
@@ -45,10 +45,10 @@ class Summary:
 
 
 class Summarised(ABC):
-    """Base class of results that print a summary; derived dataclasses have ``repr=False``."""
+    """Base class of objects that print a summary; derived dataclasses have ``repr=False``."""
 
     def __repr__(self) -> str:
-        """Return the summary as text."""
+        """Return the object's summary as text."""
         return self._summary().text()
 
     def _repr_html_(self) -> str:
@@ -56,11 +56,11 @@ class Summarised(ABC):
 
     @abstractmethod
     def _summary(self) -> Summary:
-        """Return the summary of the object."""
+        """Return the summary of this object."""
 
 
 def table_lines(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a table with headers, in columns of equal width."""
+    """Return the lines of a text table with headers; cells of a column have equal width."""
     widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
     return [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -1,1 +1,1 @@
-"""Reading and writing of model files, side files and tables, with positions of mistakes."""
+"""Reading and writing of model files, their side files and tables, with positions of mistakes."""

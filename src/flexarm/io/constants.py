@@ -1,4 +1,4 @@
-"""Limits of files that are read and written, each with its unit and reason."""
+"""Limits of the files that flexarm reads and writes, each with its unit and reason."""
 
 from math import pi
 

@@ -1,4 +1,4 @@
-"""Reading of CSV text into cells with line and column numbers."""
+"""Reader of CSV text, with the line and column of each cell."""
 
 import io
 import math
@@ -16,7 +16,7 @@ _QUOTED = re.compile(r'[ \t]*"((?:[^"]|"")*)"[ \t]*')
 
 
 def read_rows(file: SideFile) -> Iterator[Row]:
-    """Yield the rows of a CSV file as line number and cells.
+    """Yield the rows of a CSV file, each as a line number and cells.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def read_rows(file: SideFile) -> Iterator[Row]:
 
 
 def read_number(text: str) -> float:
-    """Return the finite decimal number in a text, or NaN for other text (``1_0``, ``inf``)."""
+    """Return the finite decimal number in a text; NaN for other text, such as ``1_0``, ``inf``."""
     try:
         number = float(text) if text.isascii() and "_" not in text else math.nan
     except ValueError:

@@ -80,7 +80,7 @@ def _value_text(value: object) -> str:
 
 
 def _must_be_one_of(value: object, expected: Sequence[object]) -> str:
-    """Return text that lists the allowed words and suggests the one nearest to a wrong value."""
+    """Return text with the permitted words, and with the word nearest to a wrong value."""
     if len(expected) == 1:
         text = f"must be {expected[0]!r}, got {_value_text(value)}"
     else:
@@ -111,19 +111,19 @@ def _fault_text(fault: "_Fault", value: object) -> str:
 
 
 def _distance(faults: Sequence["_Fault"]) -> tuple[int, int]:
-    """Return the numbers of unknown keys and of errors of data in one branch of a union."""
+    """Return how badly data fit one branch of a union: unknown keys, and number of errors."""
     return sum(fault.kind == "extra_forbidden" for fault in faults), len(faults)
 
 
 def _length(node: Node) -> int | None:
-    """Return the number of items of a fixed-length tuple's schema; None for any other schema."""
+    """Return the number of items in the schema of a fixed-length tuple; None for other schemas."""
     fixed_length = node["type"] == "tuple" and node.get("variadic_item_index") is None
     return len(node["items_schema"]) if fixed_length else None
 
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    """A pydantic error with the part of its path that lies below the current schema node."""
+    """A pydantic error, with the part of its path that lies below the current schema node."""
 
     steps: Path  # part of the error's location that has not been followed yet
     kind: str
@@ -136,13 +136,13 @@ class _Fault:
 
 @dataclass(frozen=True, slots=True)
 class _Explainer:
-    """Translator of pydantic's errors, which follows each error's path down the core schema."""
+    """Translator of pydantic's errors, whose paths it follows through the core schema."""
 
     source: Source
     definitions: Mapping[str, Node]
 
     def explain(self, node: Node, path: Path, faults: Sequence[_Fault]) -> Iterator[Diagnostic]:
-        """Yield diagnostics of the errors at and below a path."""
+        """Yield diagnostics of the errors of the data at a path and below it."""
         node = self._bare(node)
         if node["type"] == "union":
             yield from self._union_diagnostics(node, path, faults)
@@ -282,7 +282,7 @@ class _Explainer:
     def _union_diagnostics(
         self, node: Node, path: Path, faults: Sequence[_Fault]
     ) -> Iterator[Diagnostic]:
-        """Yield diagnostics for the best-fitting union branch, or list all branches."""
+        """Yield diagnostics for the union branch that fits the data best, or list all branches."""
         choices = node["choices"]
         groups: dict[str | int, list[_Fault]] = {}
         for fault in faults:
@@ -302,7 +302,10 @@ class _Explainer:
             yield Diagnostic(self.source.locate(path), path, self._all_branches(choices, path))
 
     def _has_type_of(self, choice: Node, faults: Sequence[_Fault], value: object) -> bool:
-        """Return whether data have the type and length of a union branch, whatever their items."""
+        """Return whether data have the type and length that a union branch requires.
+
+        The items of the data are not compared.
+        """
         kind = self._bare(choice)["type"]
         if kind == "literal" or any(f.kind in _REFUSALS and not f.steps for f in faults):
             return False

@@ -1,4 +1,4 @@
-"""Triangle meshes for pictures: reading of STL, OBJ and COLLADA, writing of STL, coarsening."""
+"""Triangle meshes for display: reading of STL, OBJ and COLLADA, writing of STL, coarsening."""
 
 import re
 from collections.abc import Iterator
@@ -30,8 +30,8 @@ def read_mesh(content: bytes, name: str) -> Surface:
     Raises
     ------
     ModelError
-        If the file is of another kind, broken, too large, or without triangles. The message names
-        the file.
+        If the file is of another kind, broken, too large, or without triangles. The error message
+        names the file.
     """
     ending = name.rpartition(".")[2].lower()
     kinds = {"stl": _stl, "obj": _obj, "dae": _dae}
@@ -106,7 +106,10 @@ def _obj(content: bytes) -> Surface:
 
 
 def _dae(content: bytes) -> Surface:
-    """Return the mesh of a COLLADA scene [m]; the up axis is ignored, as URDF programs do."""
+    """Return the mesh of a COLLADA scene in metres.
+
+    The up axis of the file is ignored, as URDF programs do.
+    """
     text = content.decode("utf-8-sig", errors="replace")
     if re.search(r"<!\s*(DOCTYPE|ENTITY)", text, re.IGNORECASE):
         raise ModelError(
@@ -193,7 +196,7 @@ def write_stl(points: Array, faces: Integers) -> bytes:
 
 
 def coarser(points: Array, faces: Integers, most: int = DRAWN_TRIANGLES) -> Surface:
-    """Return a mesh of at most ``most`` triangles, by merging points within grid cells."""
+    """Return a mesh with at most ``most`` triangles, by merging points within grid cells."""
     corner, size = points.min(axis=0), float(np.ptp(points, axis=0).max()) or 1.0
     cell = 1e-7 * size
     while True:

@@ -1,4 +1,4 @@
-"""Model files: load an arm with all mistakes reported at once, change values by key, save it."""
+"""Model files: load an arm with all mistakes reported, change values by key, save the arm."""
 
 import difflib
 import os
@@ -89,7 +89,7 @@ def _node(value: Any) -> Node:
 
 
 def _number(value: float) -> str:
-    """Return the shortest decimal text that reads back as the same double."""
+    """Return the shortest decimal text from which the same double is read back."""
     text = float.__repr__(value)
     mantissa, e, exponent = text.partition("e")
     # YAML 1.1 readers read a number with an exponent but no point as text.
@@ -125,12 +125,14 @@ def load(path: str | Path, *, files: Sequence[str | Path] = ()) -> Arm:
 
 
 def read_content(path: Path) -> bytes:
-    """Return the bytes of a model file, at most one byte more than the largest size allowed."""
+    """Return the bytes of a model file, at most one byte more than the permitted size."""
     return read_at_most(path, MOST_MODEL_BYTES)
 
 
 def files_beside(folder: Path, files: Sequence[str | Path] = ()) -> SideFiles:
-    """Return the side files that a model file may name, in its folder and allowed folders.
+    """Return the source of the side files that a model file may name.
+
+    Side files may be in the model file's folder and in the permitted folders ``files``.
 
     Raises
     ------
@@ -209,7 +211,7 @@ def parse(model: type[M], content: str | bytes, *, name: str, files: SideFiles) 
 
 
 def from_data(model: type[M], data: dict[str, Any], files: SideFiles | None = None) -> M:
-    """Return plain data as an instance of a pydantic model.
+    """Return plain data as an instance of a pydantic class.
 
     Raises
     ------
@@ -224,7 +226,7 @@ def from_data(model: type[M], data: dict[str, Any], files: SideFiles | None = No
 
 
 def validated(arm: Arm) -> Arm:
-    """Return an arm after validation, since pydantic does not validate copies made in Python.
+    """Return a validated copy of an arm; pydantic does not validate copies made in Python.
 
     Raises
     ------
@@ -258,7 +260,8 @@ def save(arm: Arm, path: str | Path, *, force: bool = False) -> None:
     arm
         The arm; `load` returns an equal arm.
     path
-        The file to write. Side files that the arm names are not copied, and must lie beside it.
+        The file to write. Side files that the arm names are not copied; they must be in the file's
+        folder or below.
     force
         Whether to overwrite an existing file.
 
@@ -364,7 +367,7 @@ def arm_path(name: str) -> Path:
 
 @dataclass(frozen=True)
 class Change:
-    """A value for a key of a model file, such as ``links.forearm.section.EIy=900``."""
+    """New value of a key of a model file, such as ``links.forearm.section.EIy=900``."""
 
     text: str  # text of the change as the user wrote it
     # Keys from the top level of the file to the value. List items have numbers from 1; links,
@@ -402,7 +405,9 @@ def read_change(text: str) -> Change:
 
 
 def with_changes(arm: Arm, changes: Sequence[Change], files: SideFiles) -> Arm:
-    """Apply changes to an arm in order and return the validated arm, which may name ``files``.
+    """Apply changes to an arm in order, and return the validated arm.
+
+    The changed arm may name the side files of the source ``files``.
 
     Raises
     ------
@@ -451,7 +456,7 @@ def _apply(data: dict[str, Any], change: Change) -> tuple[str | int, ...]:
 
 
 def _through_links(data: dict[str, Any], change: Change) -> tuple[str, ...]:
-    """Return the path of a key, with ``joints.elbow`` expanded to ``links.2.joint``."""
+    """Return the path of a key in which ``joints.elbow`` is expanded to ``links.2.joint``."""
     links = data.get("links")
     if change.steps[0] != "joints" or not isinstance(links, list | tuple):
         return change.steps
@@ -463,7 +468,7 @@ def _through_links(data: dict[str, Any], change: Change) -> tuple[str, ...]:
 
 
 def _index(items: list[Any], step: str, change: Change, path: tuple[str | int, ...]) -> int:
-    """Return the index of a list item from its number (from 1) or its name."""
+    """Return the index of a list item from the item's number (from 1) or name."""
     names = []
     if path in (("links",), ("joints",), ("contacts",), ("springs",)):
         names = [
@@ -481,7 +486,7 @@ def _index(items: list[Any], step: str, change: Change, path: tuple[str | int, .
 
 
 def overlap(place: tuple[str | int, ...], path: tuple[str | int, ...]) -> bool:
-    """Return whether one path is a prefix of the other."""
+    """Return whether one of two paths is a prefix of the other."""
     length = min(len(place), len(path))
     return place[:length] == path[:length]
 
@@ -520,7 +525,7 @@ def change_arm(arm: Arm, values: Mapping[str, Any]) -> Arm:
 
 
 def find_place(arm: Arm, key: str) -> tuple[str | int, ...]:
-    """Return the path of a key in a model file, equal for a link's number and its name.
+    """Return the path of a key in a model file; a link's number and its name give the same path.
 
     Raises
     ------
@@ -557,7 +562,7 @@ def read_value(arm: Arm, key: str) -> Any:
 
 
 def unit_of(arm: Arm, key: str) -> str:
-    """Return the SI unit of the value at a key of an arm, or an empty text if it has none."""
+    """Return the SI unit of the value at a key of an arm, or "" if it has no unit."""
     part: Any = arm
     for step in find_place(arm, key):
         if isinstance(part, list | tuple):
@@ -573,7 +578,7 @@ def unit_of(arm: Arm, key: str) -> str:
 
 
 def _units(annotations: Iterable[Any]) -> Iterator[str]:
-    """Yield the units (`Unit`) that type annotations contain."""
+    """Yield the symbols of the units that type annotations contain."""
     for annotation in annotations:
         if isinstance(annotation, Unit):
             yield annotation.symbol

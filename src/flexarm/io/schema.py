@@ -1,4 +1,7 @@
-"""JSON Schema of model files, for editors; ``python -m flexarm.io.schema`` regenerates the file."""
+"""JSON Schema of model files, for editors.
+
+The command ``python -m flexarm.io.schema`` writes the schema file.
+"""
 
 import json
 from collections import Counter
@@ -12,7 +15,7 @@ from flexarm.arm import Arm
 
 
 class _WithoutTitles(GenerateJsonSchema):
-    """Generator of a schema without titles of keys, which only repeat the keys."""
+    """Generator of a schema in which keys have no titles, since these only repeat the keys."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -32,7 +35,7 @@ def schema() -> dict[str, Any]:
 
 
 def _with_short_names(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema with numbered names for generic definitions: Profile1, Profile2."""
+    """Return a schema in which generic definitions have numbered names: Profile1, Profile2."""
     text, counts = json.dumps(document), Counter[str]()
     for name in [name for name in document["$defs"] if "_Annotated_" in name]:
         short_name = name.partition("_Annotated_")[0].rpartition("__")[2]
@@ -43,7 +46,9 @@ def _with_short_names(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_shared_quantities(part: Any, quantities: dict[str, dict[str, Any]]) -> Any:
-    """Replace quantities (number with bounds and unit) in a part of a schema by references.
+    """Replace quantities in a part of a schema by references to definitions.
+
+    A quantity is a number with bounds and a unit.
 
     The definitions of new quantities are added to ``quantities``, keyed by their JSON text.
     """
@@ -61,7 +66,7 @@ def _with_shared_quantities(part: Any, quantities: dict[str, dict[str, Any]]) ->
 
 
 def schema_text() -> str:
-    """Return the JSON Schema as text for the package's file, with one line per definition."""
+    """Return the JSON Schema as the text of the schema file, with one line per definition."""
     document = schema()
     definitions = document.pop("$defs").items()
     lines = ",\n".join(
@@ -75,7 +80,7 @@ def _compact(value: Any) -> str:
 
 
 def schema_path() -> Path:
-    """Return the path of the JSON Schema file in the package."""
+    """Return the path of the JSON Schema file in the installed package."""
     return Path(str(resources.files("flexarm.io") / "arm.schema.json"))
 
 

@@ -68,14 +68,14 @@ _SYNTAX = {
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """A mistake in a model file, with its position and path."""
+    """A mistake in a model file: position, path of keys, and message."""
 
     position: Position  # line and column from 1
     path: Path  # keys and item indices that lead to the mistake
     message: str  # what is wrong and what to change
 
     def __str__(self) -> str:
-        """Return path and message, without the position."""
+        """Return path and message of the mistake, without the position."""
         return f"{show_path(self.path)}: {self.message}"
 
 
@@ -91,7 +91,7 @@ class Source:
     def locate(self, path: Path) -> Position:
         """Return the position of the value at `path`, or of the nearest enclosing value.
 
-        The position of a value of several lines is that of its key.
+        For a list or mapping, the position is that of its key.
         """
         while path not in self.values:
             path = path[:-1]
@@ -99,7 +99,7 @@ class Source:
         return self.keys.get(path, self.values[path]) if nested else self.values[path]
 
     def at(self, path: Path) -> Any:
-        """Return the value of the file's data at `path`; None if there is none."""
+        """Return the value of the file's data at ``path``; None if there is no such value."""
         value: Any = self.data
         for step in path:
             try:
@@ -138,7 +138,7 @@ def read(content: str | bytes, name: str) -> Source:
 
 
 def report(name: str, problems: Iterable[Diagnostic]) -> str:
-    """Return diagnostics as lines ``file:line:column: path: message``, sorted by position."""
+    """Return mistakes as lines ``file:line:column: path: message``, sorted by position."""
     sorted_problems = sorted(problems, key=lambda problem: problem.position)
     lines = list(dict.fromkeys(
         f"{name}:{diagnostic.position[0]}:{diagnostic.position[1]}: "
@@ -162,19 +162,19 @@ def show_path(path: Path) -> str:
 
 
 def read_place(text: str) -> Path:
-    """Return the path of a text such as ``links[1].joint``, the inverse of `show_path`."""
+    """Return the path that a text such as ``links[1].joint`` stands for."""
     steps = re.findall(r"\[(\d+)\]|([^.\[\]]+)", text)
     return tuple(int(number) - 1 if number else word for number, word in steps)
 
 
 def find_unprintable(text: str) -> str:
-    """Return text that names the first character not allowed in a model file; empty if none."""
+    """Return text that names the first character not permitted in a model file, or ""."""
     match = _UNPRINTABLE.search(text)
     return f"the character U+{ord(match[0]):04X}" if match else ""
 
 
 def shorten(text: str, limit: int = 60) -> str:
-    """Return text cut to at most `limit` characters, with an ellipsis."""
+    """Return a text cut to at most ``limit`` characters, with an ellipsis if cut."""
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
@@ -238,7 +238,7 @@ def _sentence(error: MarkedYAMLError) -> str:
 
 
 def _value(event: ScalarEvent) -> tuple[Any, str]:
-    """Return a YAML scalar's value by the core schema, and an error message or ''."""
+    """Return the value of a YAML scalar by YAML's core schema, and an error message or ""."""
     text: str = event.value
     if event.style:  # quoted or block text
         character = find_unprintable(text)
@@ -258,7 +258,7 @@ def _value(event: ScalarEvent) -> tuple[Any, str]:
 
 
 class _Fatal(Exception):
-    """Error for a mistake that prevents reading the rest of the text."""
+    """Mistake that prevents reading the rest of a text."""
 
     def __init__(self, position: Position, message: str, path: Path = ()) -> None:
         super().__init__(message)
@@ -275,7 +275,7 @@ class _Reader:
     problems: list[Diagnostic] = field(default_factory=list)
 
     def read(self) -> dict[str, Any]:
-        """Return the top mapping of the document; raise an error for a second document."""
+        """Return the mapping at the top of a YAML text; raise an error for a second document."""
         root, documents = None, 0
         for event in self.events:
             if isinstance(event, DocumentStartEvent):
@@ -299,7 +299,7 @@ class _Reader:
         return root
 
     def _node(self, event: Event, path: Path) -> Any:
-        """Return the value that starts with a YAML event, including all nested values."""
+        """Return the value that starts with a YAML event, including all values nested in it."""
         position, problem, value = _mark(event.start_mark), "", None
         if isinstance(event, AliasEvent):
             problem = "aliases (*) are not allowed; write the values out"
@@ -331,7 +331,7 @@ class _Reader:
         return value
 
     def _key(self, event: Event, above: Path) -> str:
-        """Return a mapping key's text; record its position and its mistakes."""
+        """Return the text of a mapping's key, and record the key's position and mistakes."""
         position = _mark(event.start_mark)
         if isinstance(event, AliasEvent):
             raise _Fatal(position, "an alias (*) is not allowed as a key. Write the key out.")

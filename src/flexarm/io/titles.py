@@ -1,4 +1,4 @@
-"""Conversion of users' names to plain ASCII for comments and headings of generated C and LaTeX."""
+"""Conversion of users' names to ASCII, for comments and headings of generated C and LaTeX."""
 
 import re
 import unicodedata
@@ -11,7 +11,7 @@ _OTHERS = re.compile(r"[^ !-)+-.0->@-[\]-~]+")
 def plain_title(text: str) -> str:
     """Return a text as one line of ASCII without comment delimiters or backslashes.
 
-    Accents are removed. Each sequence of other unsuitable characters becomes one underscore.
+    Accents are removed. Each sequence of other characters that ASCII lacks becomes one underscore.
     """
     letters = unicodedata.normalize("NFKD", text)
     base_letters = "".join(c for c in letters if not unicodedata.combining(c))

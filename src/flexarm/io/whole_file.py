@@ -1,4 +1,4 @@
-"""Atomic writing of files: complete or not at all; ``force`` allows overwriting."""
+"""Atomic writing of files: completely or not at all."""
 
 import errno
 import io
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def require_writable(path: str | Path, *, force: bool) -> None:
-    """Raise an error in advance if a file cannot be written.
+    """Raise an error if a file will not be writable.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def require_writable(path: str | Path, *, force: bool) -> None:
 
 
 def require_folder(folder: Path) -> None:
-    """Raise an error in advance if a folder cannot be created or written to.
+    """Raise an error if a folder cannot be created, or files cannot be written to it.
 
     Raises
     ------
@@ -79,14 +79,14 @@ def _refuse_unreachable(path: Path) -> None:
 
 
 def require_apart(path: Path, inputs: Sequence[Path]) -> None:
-    """Raise an error if an output file is the same file as an input."""
+    """Raise an error if an output file is the same file as one of the inputs."""
     for source in inputs:
         if os.path.exists(path) and os.path.exists(source) and path.samefile(source):
             raise FlexarmError(f"{path}: is the input file. Write to another file.")
 
 
 def write_whole(path: str | Path, data: bytes, *, force: bool) -> None:
-    """Write a file atomically: after a failure or interrupt the old file is unchanged.
+    """Write a file atomically: after a failure or interrupt, the old file is unchanged.
 
     Parameters
     ----------
@@ -115,14 +115,14 @@ def write_whole(path: str | Path, data: bytes, *, force: bool) -> None:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Replace a file's contents atomically; raise a system error with the file unchanged."""
+    """Replace a file's contents atomically; if this fails, the file is unchanged."""
     with replacing(path) as temporary, temporary.open("xb") as file:
         file.write(data)
 
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary path, whose file replaces ``path`` unless an error was raised."""
+    """Yield the path of a temporary file, which replaces ``path`` unless an error is raised."""
     target = Path(os.path.realpath(path))  # a symbolic link is kept
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
@@ -139,7 +139,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 
 def _flush_folder(folder: Path) -> None:
-    """Flush a folder to the disk after a file in it was renamed, where the system allows."""
+    """Flush a folder to the disk after a file in it was renamed, if the system can do so."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

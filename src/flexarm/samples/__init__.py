@@ -1,4 +1,4 @@
-"""The arms that come with flexarm, as model files."""
+"""Example arms that come with flexarm, as model files."""
 
 import difflib
 from importlib import resources
@@ -13,7 +13,7 @@ COUNTED = ("count-", "tg-")  # prefixes of the arms on which operations are coun
 
 
 def example_arm_names() -> tuple[str, ...]:
-    """List the names of the samples in alphabetical order.
+    """List the names of the example arms in alphabetical order.
 
     Returns
     -------
@@ -24,15 +24,17 @@ def example_arm_names() -> tuple[str, ...]:
 
 
 def shown_names() -> tuple[str, ...]:
-    """List the samples, without samples that only serve to count operations."""
+    """List the names of the example arms, except arms that only serve to count operations."""
     return tuple(name for name in example_arm_names() if not name.startswith(COUNTED))
 
 
 def sample_path(name: str) -> Path:
-    """Find the model file of a sample.
+    """Return the path of the model file of an example arm.
 
-    name: one of `example_arm_names()`.
-    ModelError: if there is no sample of that name.
+    Raises
+    ------
+    ModelError
+        If there is no example arm of that name.
     """
     names = example_arm_names()
     require_kind("name", name, str, "the name of a sample", ModelError)
@@ -46,9 +48,11 @@ def sample_path(name: str) -> Path:
 
 
 def sample_text(name: str) -> str:
-    """Read the model file of a sample.
+    """Return the text of the model file of an example arm.
 
-    name: one of `example_arm_names()`.
-    ModelError: if there is no sample of that name.
+    Raises
+    ------
+    ModelError
+        If there is no example arm of that name.
     """
     return sample_path(name).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Beam model of a URDF link: its axis, its mass per length, and rigid bodies at its two ends."""
+"""Beam model of a URDF link: beam axis, mass per length, and rigid bodies at the beam's ends."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,7 @@ from flexarm.units import quantity
 
 
 def mass_along(body: Inertia, rod: Inertia, length: float) -> float:
-    """Return the mass [kg] that a link has evenly distributed along its beam.
+    """Return the mass [kg] of a URDF link that is evenly distributed along its beam.
 
     The link is replaced by point masses at the beam's root and tip and an even line mass between
     them, with the link's mass and its first and second moments along the beam.
@@ -40,7 +40,7 @@ def mass_along(body: Inertia, rod: Inertia, length: float) -> float:
 
 
 def mass_between(body: Inertia, length: float) -> float:
-    """Return the mass [kg] of a uniform rod with a body's integral of x (length - x) dm.
+    """Return the mass [kg] of a uniform rod with the same integral of x (length - x) dm as a body.
 
     Masses at the beam's ends do not contribute to the integral. The result is negative if masses
     behind the root or beyond the tip dominate the integral.
@@ -50,9 +50,10 @@ def mass_between(body: Inertia, length: float) -> float:
 
 
 def mass_that_fits(body: Inertia, rod: Inertia) -> float:
-    """Return the mass of the heaviest rod [kg] that can be removed from a physical inertia.
+    """Return the mass [kg] of the heaviest rod that can be removed from a body's inertia.
 
-    ``rod`` is the inertia of the rod per kilogram.
+    The remaining inertia must be physically possible. ``rod`` is the inertia of the rod per
+    kilogram.
     """
     bounds = [largest_share(_spatial(body), _spatial(rod))]
     if np.linalg.eigvalsh(_axial_moments(body))[0] >= 0:  # negative for impossible inertias
@@ -101,10 +102,10 @@ def split_at_ends(body: Inertia, length: float) -> tuple[Inertia, Inertia]:
 
 
 def distance_to_ends(root: Inertia, tip: Inertia, length: float) -> float:
-    """Return the mean distance [m], along the beam, of the end bodies' mass from the beam's ends.
+    """Return the mean distance [m] of two end bodies from their ends of the beam, along it.
 
-    Both inertias are in the frame at the beam's root. The distance is 0 for a centre of mass
-    beyond the beam's end.
+    The distance is weighted by mass. Both inertias are in the frame at the beam's root. For a
+    centre of mass beyond its end of the beam, the distance is 0.
     """
     moments = max(0.0, root.first[0]), max(0.0, length * tip.mass - tip.first[0])
     return float(sum(moments) / (root.mass + tip.mass)) if root.mass + tip.mass else 0.0
@@ -122,7 +123,10 @@ def largest_share(matrix: Array, part: Array) -> float:
 
 
 def is_body(remainder: Inertia, body: Inertia) -> bool:
-    """Return whether an inertia is positive semidefinite up to rounding."""
+    """Return whether an inertia is positive semidefinite up to rounding.
+
+    Rounding errors are relative to the inertia of ``body``, of which ``remainder`` is a part.
+    """
     largest = np.linalg.eigvalsh(_spatial(body))[-1]
     return bool(np.linalg.eigvalsh(_spatial(remainder))[0] >= -ACCUMULATED * largest)
 
@@ -130,7 +134,7 @@ def is_body(remainder: Inertia, body: Inertia) -> bool:
 def central_without_rounding(body: Inertia) -> list[float]:
     """Return a body's inertia xx, yy, zz, xy, xz, yz about its centre of mass [kg m^2].
 
-    Negative eigenvalues within rounding are replaced by 0.
+    Negative eigenvalues of the inertia matrix that are rounding errors are replaced by 0.
     """
     matrix = _central(body)
     values, axes = np.linalg.eigh(matrix)
@@ -145,13 +149,16 @@ def _central(body: Inertia) -> Array:
 
 
 def _spatial(body: Inertia) -> Array:
-    """Return the spatial inertia matrix of a body, (6, 6), for velocity and angular velocity."""
+    """Return the spatial inertia matrix (6, 6) of a body, for velocity, then angular velocity."""
     cross = skew_matrix(body.first)
     return np.block([[body.mass * np.eye(3), -cross], [cross, body.second]])
 
 
 def _axial_moments(body: Inertia) -> Array:
-    """Return mass [kg], first [kg m] and second moment [kg m^2] along x as a matrix, (2, 2)."""
+    """Return mass [kg], first and second moment along x of a body as a matrix, (2, 2).
+
+    The matrix is ``[[mass, first], [first, second]]``.
+    """
     second = np.trace(body.second) / 2 - body.second[0, 0]
     return np.array([[body.mass, body.first[0]], [body.first[0], second]])
 
@@ -164,7 +171,7 @@ COLUMNS = {"urdf": "URDF", "base": "base", "rigid": "rigid", "root": "root", "be
 
 
 def table_of(shares: list[MassShare]) -> list[str]:
-    """Return lines of a table of mass shares with their sums, without empty columns."""
+    """Return the lines of a table of mass shares with their sums; empty columns are omitted."""
     shares = [share for share in shares if any(share[1].values())]
     keys = [key for key in COLUMNS if any(masses.get(key) for _, masses in shares)]
     rows = [["mass [kg]", *(COLUMNS[key] for key in keys)]]
@@ -195,16 +202,17 @@ def beam_of(segment: Segment, keys: dict[str, Any]) -> "Beam":
         [m] are the beam's ends in the link's frame (default: the link's origin and the next joint).
         ``up`` is the direction of the section's z axis. ``inertia`` is ``urdf`` (mass, centre of
         mass and inertia are those of the URDF) or ``section`` (the section's mass replaces the
-        link's own). ``tip_share`` is the tip's fraction of the mass off the beam.
+        link's own). ``tip_share`` is the fraction at the tip of the mass that is not in the beam.
 
     Notes
     -----
-    Links that fixed joints attach at the beam's end or beyond it are added to its tip, links behind
-    its root to its root. The mass of the link itself and of all other attached links is divided.
-    The beam gets the section's mass or, if the section has no mass, the mass that is evenly
-    distributed along the beam (`mass_along`). The beam's radius of gyration about its axis is the
-    link's; its radii across the axis are those of the section's shape, if there is one. The
-    remaining mass is split between root and tip by `split_at_ends`, or by ``tip_share``.
+    Links that fixed joints attach at the end of the beam or beyond it are added to the body at the
+    tip, links behind the root to the body at the root. The mass of the link itself and of all other
+    attached links is divided. The beam gets the section's mass or, if the section has no mass, the
+    mass that is evenly distributed along the beam (`mass_along`). The beam's radius of gyration
+    about its axis is that of the link; the radii across the axis are those of the section's shape,
+    if there is one. The remaining mass is split between root and tip by `split_at_ends`, or by
+    ``tip_share``.
     """
     start = _point(keys, "from", np.zeros(3))
     axis = _point(keys, "to", segment.end.position) - start
@@ -258,7 +266,7 @@ def beam_of(segment: Segment, keys: dict[str, Any]) -> "Beam":
 def _beam_and_rest(
     bodies: list[Inertia], keys: dict[str, Any], length: float
 ) -> tuple[dict[str, Any], Inertia, Inertia]:
-    """Return a section with mass, the inertia of its beam, and the inertia of the remaining mass.
+    """Return a section with its mass, and the inertias of the beam and of the remaining mass.
 
     The first of the given bodies is the link itself. All inertias are in the frame at the beam's
     root.
@@ -294,7 +302,7 @@ def _beam_and_rest(
 
 
 def _attached_ends(segment: Segment, pose: Pose, length: float) -> dict[str, str]:
-    """Return ``root`` or ``tip`` by name of each link that is attached to an end of the beam.
+    """Return, by name of each link attached to an end of the beam, ``root`` or ``tip``.
 
     Links fixed behind the root, at the tip or beyond it, or to such a link, count as attached to
     that end. A link fixed exactly at the root is omitted, since it may represent the inertia of the
@@ -314,7 +322,7 @@ def _attached_ends(segment: Segment, pose: Pose, length: float) -> dict[str, str
 
 
 def _split(remainder: Inertia, length: float, share: Any) -> tuple[Inertia, Inertia]:
-    """Divide the mass off the beam into bodies at its root and at its tip.
+    """Divide the mass that is not in the beam into bodies at the beam's root and tip.
 
     ``share`` is the tip's fraction of this mass; if None, `split_at_ends` determines it.
     """
@@ -337,7 +345,10 @@ def _point(keys: dict[str, Any], key: str, default: Array) -> Array:
 
 
 def _axes(x: Array, up: Any) -> Array:
-    """Return the rotation matrix from beam to link axes: x along the beam, z towards ``up``."""
+    """Return the rotation matrix (3, 3) from beam to link axes.
+
+    The beam's x axis is along ``x``, its z axis towards ``up``.
+    """
     if up is None:
         components = np.abs(x)
         up = np.eye(3)[
@@ -361,7 +372,7 @@ def _has_mass(section: dict[str, Any]) -> bool:
 
 
 def _validated(section: dict[str, Any]) -> Section:
-    """Return a section built from its keys; raise an error in one line if they are invalid."""
+    """Return a section built from its keys; raise an error of one line if they are invalid."""
     try:
         return from_data(Section, section)
     except ModelError as error:
@@ -371,7 +382,10 @@ def _validated(section: dict[str, Any]) -> Section:
 def _section_with_mass(
     body: Inertia, section: dict[str, Any], length: float
 ) -> tuple[dict[str, Any], Inertia]:
-    """Return a section with a uniform mass per length from its link, and the beam's inertia."""
+    """Return a section with a uniform mass per length from the link's inertia.
+
+    The inertia of the beam is returned too.
+    """
     squared_radii = np.array([body.central[0] / (body.mass or 1.0), 0.0, 0.0])
     if "material" in section or "shape" in section:
         section, squared_radii[1:] = _stiffnesses_and_radii(section)
@@ -388,7 +402,10 @@ def _section_with_mass(
 
 
 def _stiffnesses_and_radii(section: dict[str, Any]) -> tuple[dict[str, Any], Array]:
-    """Return a section's stiffnesses by name, and squared radii of gyration about y, z [m^2]."""
+    """Return a section's stiffnesses by name, and its squared radii of gyration [m^2].
+
+    The radii are those about y and z.
+    """
     material = section.get("material", {})
     if not isinstance(material, dict):
         raise ModelError(
@@ -406,13 +423,16 @@ def _stiffnesses_and_radii(section: dict[str, Any]) -> tuple[dict[str, Any], Arr
 
 
 def _rod(length: float, squared_radii: Array) -> Inertia:
-    """Return the inertia of a uniform rod of 1 kg along x with squared gyration radii [m^2]."""
+    """Return the inertia of a uniform rod of 1 kg along x about its root.
+
+    ``squared_radii`` are the squared radii of gyration [m^2] about x, y and z of its section.
+    """
     second = np.diag(squared_radii + np.array([0.0, length**2 / 3, length**2 / 3]))
     return Inertia(1.0, np.array([length / 2, 0.0, 0.0]), second)
 
 
 def _inertia(section: Section, length: float) -> Inertia:
-    """Integrate the inertia of a straight beam along x, by three Gauss points between stations."""
+    """Compute the inertia of a straight beam along x, by three Gauss points between stations."""
     points, weights = np.polynomial.legendre.leggauss(3)
     edges, values = map(np.array, zip(*_pieces(section, length), strict=True))
     places = np.stack([(1 - points) / 2, (1 + points) / 2], axis=1)
@@ -426,9 +446,9 @@ def _inertia(section: Section, length: float) -> Inertia:
 
 
 def _pieces(section: Section, length: float) -> list[tuple[float, Array]]:
-    """Return pairs of a station [m] and four values: mass and rotary inertias per length.
+    """Return stations [m] of a section, each with mass and rotary inertias per length, (4,).
 
-    Between stations the values are linear.
+    Between stations these values are linear.
     """
 
     def numbers(properties: Properties) -> Array:

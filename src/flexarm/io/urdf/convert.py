@@ -1,4 +1,4 @@
-"""Conversion of a URDF to an arm, with a side file that makes links and joints flexible."""
+"""Conversion of a URDF to an arm; a side file makes links and joints flexible."""
 
 import os
 import re
@@ -48,10 +48,11 @@ from flexarm.units import quantity
 def picture(
     robot: Robot, segment: Segment, root: Pose, urdf: Path, reasons: dict[str, list[str]]
 ) -> bytes | None:
-    """Return the mesh of a segment's links as STL bytes [m] in frame ``root``; None if empty.
+    """Return a mesh of the links of a segment as STL bytes, in metres; None if empty.
 
-    The visual geometries of a link are used, or its collision geometries if a visual geometry is
-    unreadable. Names of links with unreadable geometries are added to ``reasons``.
+    The mesh is in the frame ``root``. Visual geometries of a link are used, or its collision
+    geometries if a visual geometry is unreadable. Names of links with unreadable geometries are
+    added to ``reasons``.
     """
     points, faces, count = [], [], 0
     for member in segment.members:
@@ -268,7 +269,7 @@ def _beams(chain: Chain, side: Source, source: str) -> dict[int, Beam]:
 
 
 def _shares(chain: Chain, beams: dict[int, Beam]) -> list[MassShare]:
-    """Return the mass shares of all links, from base to tip."""
+    """Return how the mass of each link is divided, from base to tip."""
     shares: list[MassShare] = []
     for k, segment in enumerate(chain.segments):
         if k in beams:
@@ -282,7 +283,7 @@ def _shares(chain: Chain, beams: dict[int, Beam]) -> list[MassShare]:
 
 @dataclass(frozen=True)
 class _Draft:
-    """Intermediate data of an arm in conversion: chain, side file, names, beams and meshes."""
+    """Intermediate data of a conversion: chain, side file, names, beams and meshes."""
 
     name: str
     chain: Chain
@@ -292,7 +293,7 @@ class _Draft:
     pictures: dict[int, tuple[str, bytes]] = field(default_factory=dict)
 
     def root(self, k: int) -> Pose:
-        """Return the root frame of a link or of its beam, in the frame of the link's segment."""
+        """Return the root frame of a link, or of its beam, in the frame of the link's segment."""
         return self.beams[k].pose if k in self.beams else IDENTITY
 
     def arm(self, source: str, path: Path) -> Arm:
@@ -340,7 +341,7 @@ class _Draft:
         return data | {"links": links}
 
     def _end(self, index: int) -> tuple[Pose, Inertia]:
-        """Return a segment's end and the body at its beam's tip, both in its link's tip frame."""
+        """Return the end of a segment, and the body at its beam's tip, in the link's tip frame."""
         segment, beam = self.chain.segments[index], self.beams.get(index)
         if beam is None:
             return segment.end, NO_INERTIA
@@ -348,7 +349,7 @@ class _Draft:
         return tip.inverse() @ segment.end, beam.tip.moved(segment.end.inverse())
 
     def _mount(self, k: int) -> tuple[dict[str, Any], Pose, Inertia]:
-        """Return the keys that place a joint on its parent, its pose, and a body at the joint.
+        """Return the keys that place a joint on its parent, its pose, and a body mounted there.
 
         The joint at the end of the parent's beam gets the body at the beam's tip. Joints along the
         beam are attached to the nearest section.
@@ -368,7 +369,7 @@ class _Draft:
         return keys | {"at": along}, section.inverse() @ place, NO_INERTIA
 
     def _link(self, k: int, joint: UrdfJoint) -> dict[str, Any]:
-        """Return the data of a link and its joint."""
+        """Return the data, as in a model file, of a link and its joint."""
         mount, place, tip_body = self._mount(k)
         segment, beam = self.chain.segments[k + 1], self.beams.get(k + 1)
         keeps_angles = k not in self.beams and np.array_equal(place.rotation, joint.pose.rotation)
@@ -409,7 +410,7 @@ class _Draft:
         return keys
 
     def _start(self, joint: UrdfJoint) -> tuple[float, str] | None:
-        """Return the initial position, with a reason, of a joint whose limits exclude 0."""
+        """Return the initial position of a joint whose limits exclude 0, with a reason, or None."""
         side_keys = self.side.data.get("joints", {}).get(joint.name, {})
         start, side_limits = side_keys.get("start", {}), side_keys.get("limits", {})
         is_given = not isinstance(start, dict) or "position" in start or "motion" in side_keys
@@ -443,7 +444,7 @@ class _Draft:
 
 
 def _limit_value(value: object, unit: str) -> float | None:
-    """Return a limit as a number; None if it is invalid, which the arm's validation reports."""
+    """Return a limit as a number; None if it is invalid, which validation reports later."""
     try:
         return None if value is None else quantity(value, unit)
     except ModelError:

@@ -1,4 +1,4 @@
-"""Parser of URDF files into a tree of links and joints, and the choice of moving joints."""
+"""Parser of URDF files into a tree of links and joints, and choice of the moving joints."""
 
 import math
 import re
@@ -40,7 +40,7 @@ def read_urdf(path: Path) -> "Robot":
     Raises
     ------
     ModelError
-        If the file is no URDF, or an element has an impossible value; the message names the
+        If the file is no URDF, or an element has an impossible value; the error message names the
         element.
     """
     content = read_at_most(path, MOST_URDF_BYTES)
@@ -51,7 +51,7 @@ def read_urdf(path: Path) -> "Robot":
 
 
 def _parse(content: bytes) -> ET.Element:
-    """Return the root element of an XML text; documents with DOCTYPE or ENTITY are refused."""
+    """Return the root element of an XML text; texts with DOCTYPE or ENTITY are refused."""
     if len(content) > MOST_URDF_BYTES:
         raise ModelError(
             f"the file is larger than {MOST_URDF_BYTES:,} bytes. A URDF names its meshes and does "
@@ -178,7 +178,7 @@ SIZES = {"mesh": (), "box": (), "cylinder": ("radius", "length"), "sphere": ("ra
 
 
 def _geometry(element: ET.Element, role: str) -> "Geometry":
-    """Return a link's visual or collision geometry; errors are stored in it, not raised."""
+    """Return a link's visual or collision geometry; an error is stored in it, not raised."""
     try:
         pose, geometry = _origin(element, f"its {role}"), element.find("geometry")
         shape = next((child for child in geometry or () if child.tag in SIZES), None)
@@ -213,7 +213,7 @@ def _inertia(element: ET.Element | None, mass: float, label: str) -> Array:
 
 
 def _no_body(matrix: Array) -> str:
-    """Return the reason why an inertia matrix is impossible; empty if it is possible."""
+    """Return the reason why an inertia matrix is impossible, or "" if it is possible."""
     smallest, middle, largest = np.linalg.eigvalsh(matrix).tolist()
     if largest <= (smallest + middle) * (1 + INERTIA_DIGITS):
         return ""
@@ -254,7 +254,7 @@ def _axis(element: ET.Element, label: str) -> tuple[float, float, float]:
 
 
 def _limits(element: ET.Element | None, urdf_type: str, label: str) -> dict[str, float]:
-    """Return joint limits by model-file key, without limits that mean unlimited."""
+    """Return the limits of a joint by model-file key; limits that mean unlimited are omitted."""
     if element is None or urdf_type == "fixed":
         return {}
     names = {"lower": "lower", "upper": "upper", "velocity": "speed", "effort": "effort"}
@@ -355,7 +355,7 @@ class UrdfLink:
 
 @dataclass(frozen=True)
 class Geometry:
-    """A geometry of a link: its role (visual or collision), kind, pose and size.
+    """Geometry of a URDF link: its role (visual or collision), kind, pose and size.
 
     ``sizes`` contains the scale factors of a mesh, or the sides, radius or length [m] of a solid.
     ``wrong`` is the reason why the geometry is invalid, or empty.
@@ -433,7 +433,7 @@ class Robot:
             pending += [joint.child for joint in self.carried[name]]
 
     def path_to(self, tip: str) -> list[UrdfJoint]:
-        """Return the joints from the root to a link."""
+        """Return the joints on the path from the root to a link."""
         path: list[UrdfJoint] = []
         while tip in self.above:
             path.insert(0, self.above[tip])
@@ -441,7 +441,7 @@ class Robot:
         return path
 
     def ends(self) -> list[str]:
-        """Return the child links of the last moving joint of each branch."""
+        """Return the link carried by the last moving joint of each branch."""
         moving = [joint for joint in self.joints.values() if joint.moves]
         inner_links = {above.child for joint in moving for above in self.path_to(joint.parent)}
         return [joint.child for joint in moving if joint.child not in inner_links]
@@ -451,7 +451,7 @@ ONE_AXIS = ("revolute", "continuous", "prismatic")
 
 
 def chain_of(robot: Robot, tip: str | None) -> "Chain":
-    """Return all moving joints of a robot, or only those from its root to a link.
+    """Return all moving joints of a robot, or only those between its root and a link.
 
     Parameters
     ----------
@@ -490,7 +490,7 @@ def chain_of(robot: Robot, tip: str | None) -> "Chain":
 
 
 def _outwards(robot: Robot, path: list[UrdfJoint], chosen: set[str]) -> list[UrdfJoint]:
-    """Return the chosen joints from the root outwards; on each link, the path's joint is last."""
+    """Return the chosen joints from root to ends; on each link, the joint of ``path`` is last."""
     towards, result = {joint.name for joint in path}, list[UrdfJoint]()
     pending = [*robot.carried[robot.root]]
     pending.sort(key=lambda joint: joint.name not in towards)
@@ -507,7 +507,7 @@ def _outwards(robot: Robot, path: list[UrdfJoint], chosen: set[str]) -> list[Urd
 
 
 def name_list(names: list[str]) -> str:
-    """Return up to twelve names as text, with the number of omitted names."""
+    """Return up to twelve names as text, and the number of the others."""
     text = ", ".join(names[:12])
     return text if len(names) <= 12 else f"{text} and {len(names) - 12} more"
 
@@ -526,7 +526,7 @@ def _require_single_axis(joint: UrdfJoint) -> None:
 
 
 def _segment(robot: Robot, start: str, path: list[UrdfJoint], moving: list[UrdfJoint]) -> "Segment":
-    """Return the segment of a link: it and all links fixed to it up to the next moving joints."""
+    """Return a segment: a link, and all links fixed to it up to the next moving joints."""
     order = {joint.name: k for k, joint in enumerate(moving)}
     end, frozen, exits = IDENTITY, list[str](), dict[str, Pose]()
     members: list[SegmentMember] = []
@@ -588,7 +588,7 @@ def plain_names(names: list[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class SegmentMember:
-    """A URDF link in a segment, with pose and inertia in the segment's frame."""
+    """URDF link of a segment, with pose and inertia in the segment's frame."""
 
     name: str
     pose: Pose  # pose of the joint that carries the link
@@ -620,7 +620,10 @@ class Segment:
 
 @dataclass(frozen=True)
 class Chain:
-    """Moving joints from the base outwards, with their segments; the first segment is the base."""
+    """Moving joints of a robot from the base outwards, with their segments.
+
+    The first segment is the base.
+    """
 
     tip: str
     joints: tuple[UrdfJoint, ...]
@@ -628,6 +631,6 @@ class Chain:
     notes: tuple[str, ...]
 
     def carrier(self, k: int) -> int:
-        """Return the index of the segment that carries a joint."""
+        """Return the index of the segment on which a joint is mounted."""
         name = self.joints[k].name
         return next(i for i, segment in enumerate(self.segments) if name in segment.exits)
