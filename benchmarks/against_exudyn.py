@@ -217,16 +217,16 @@ Times are CPU times of the solvers' steps alone; imports, compiling, assembling 
 are outside.
 
 *Exudyn's default settings*: only the number of elements and the step are changed. The table shows
-the runs for which no cheaper run has a smaller error. Beside each stands flexarm's cheapest run of
-no larger error whose finer runs (more coordinates, smaller tolerance) are no less accurate.
+the runs for which no cheaper run has a smaller error, beside flexarm's cheapest run of no larger
+error whose finer runs (more coordinates, smaller tolerance) are no less accurate.
 
-*Any run*: Exudyn runs with the fastest settings found (its build without range checks, constraints
-on single coordinates in place of joints, masses on the coordinates of nodes in place of bodies,
-modified Newton iterations). The search covers elements, steps, generalized-alpha, trapezoidal rule,
-velocity Verlet and RK4, full and reduced integration, three tolerances of Newton's iteration
-(printed beside the solver), and for the driven link a hundredth of the stretching stiffness.
-flexarm runs with `method: auto`, with all bases, coordinates per link and tolerances. Coarse runs
-of both codes that are accurate by chance are included.
+*Any run*: Exudyn runs with the fastest settings found: its build without range checks, constraints
+on single coordinates in place of joints, masses on nodes in place of bodies, modified Newton
+iterations. The search covers elements, steps, generalized-alpha, trapezoidal rule, velocity Verlet
+and RK4, full and reduced integration, three tolerances of Newton's iteration (printed beside the
+solver), and for the driven link a hundredth of the stretching stiffness. flexarm runs with `method:
+auto`, all bases, coordinates per link and tolerances. Coarse runs that are accurate by chance are
+included.
 
 flexarm's links do not stretch unless they have a stretch shape; cable elements
 need a stretching stiffness, EA, which is that of steel for the same mass (E = 2e11 Pa, 7850

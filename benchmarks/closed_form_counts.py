@@ -132,8 +132,8 @@ where counts within 5 % agree: three do in some reading, seven in none."""
 
 _SHOWN = """One reading gives the counts of RR with modes, with and without payload, within 5 %: tip
 angles multiplied out, bodies counted separately. Counts of elements come near the paper's only to
-first order in the deflections, counts of modes only with all orders. This difference explains why
-the paper finds less than half as many operations for elements. No reading gives the counts of RRR
+first order in the deflections, counts of modes only with all orders. This explains
+the paper's lower counts for elements. No reading gives the counts of RRR
 and RP. `composite` takes more operations for RP, since it includes the motion of points along the
 shapes and the change of the integrals with the length."""
 

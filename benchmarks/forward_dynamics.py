@@ -159,16 +159,14 @@ def _page(found: "Found") -> str:
 _CHAINS = """The table has microseconds per evaluation: the median, and in brackets the middle half
 of the rounds. Links have 0.4 m and 2 kg, with joint axes turned by 0 and 90 degrees alternately,
 and gravity across the first axis. Flexible links have three clamped-free modes each, two along y
-and one along z. The chains of the other libraries are rigid, with as many joints. A check before
-the timing ensures that all libraries compute the same accelerations in the same random state.
+and one along z. The chains of the other libraries are rigid, with as many joints. First a check
+ensures that all libraries compute the same accelerations in a random state.
 
-flexarm is called in a compiled loop. pinocchio's articulated-body algorithm is timed in three ways,
-and the fastest counts: `aba` in its two conventions called from Python, less the time of as many
-calls on a model without joints, and `abaInParallel` on one thread, which loops over states in
-compiled code. MuJoCo is called from Python, less the time of as many empty calls: by `mj_forward`
-with contacts and constraints switched off, and by only the stages that these accelerations need
-(kinematics, inertia matrix and its factors, velocities, passive and bias forces, solution). The
-other libraries are the builds of their wheels; flexarm compiles for the machine that it runs on."""
+flexarm is called in a compiled loop. For pinocchio the fastest of three calls counts: `aba` in its
+two conventions, less the time of as many calls on a model without joints, and `abaInParallel` on
+one thread. MuJoCo's times are less those of as many empty calls: `mj_forward` without contacts and
+constraints, and only the stages needed for accelerations. The other libraries are the builds of
+their wheels; flexarm compiles for the machine that it runs on."""
 
 
 def _chain_table(found: "Found") -> str:

@@ -193,14 +193,14 @@ division counts as a multiplication.
 The paper does not say whether its links bend in one plane or in two. Algorithm 1 of the paper,
 written out for RR with every entry multiplied out, takes 421 multiplications and 172 additions in
 one plane and 1754 and 578 in two; the paper prints 405 and 168. So arms that bend in one plane are
-compared with the paper; arms that bend in two are listed beside them. The paper's tip rotation is I
-+ skew(angles); flexarm's is an exact rotation, which takes a division and a few products more."""
+compared with the paper, beside arms that bend in two. The paper's tip rotation is I + skew(angles);
+flexarm's is exact, which takes a division and a few products more."""
 
-_WHY_NOT = """For some arms with a sliding link flexarm takes more operations than the paper prints,
-since it keeps more terms. Points of the beam travel along the shapes as it slides out, the part
-inside the hub has inertia, and amplitudes, length and the rotation of the previous link are all
-coupled. [Closed-form counts](closed-form-counts.md) has the cost of each term, and the readings of
-the paper that lead to its counts."""
+_WHY_NOT = """For some arms with a sliding link flexarm takes more operations than the paper prints:
+points of the beam move along the shapes as it slides out, the part inside the hub has inertia, and
+amplitudes, length and the previous link's rotation are coupled. [Closed-form
+counts](closed-form-counts.md) has the cost of each term and the readings that lead to the paper's
+counts."""
 
 
 def _forward_table(rows: list[dict[str, Any]]) -> str:

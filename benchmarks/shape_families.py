@@ -231,13 +231,13 @@ def page(rows: list[Row]) -> str:
     names = [f"{row.sample} with {row.shapes} ({row.default / row.best[0]:.2f} times)"
              for row in lost]  # fmt: skip
     parts.append(kept + (f"  Beyond it: {', '.join(names)}." if lost else ""))
-    single = [f"{row.sample} with {row.shapes}" for row in own if row.apart]
-    if single:
+    traded = [row for row in own if row.apart]
+    if traded:
         parts.append(
-            "Another family is better than this aim allows for one of the two frequencies, and "
-            f"worse for the other: {', '.join(single)}."
+            f"In {len(traded)} cases another family is better than this aim allows for one of the "
+            "two frequencies, and worse for the other."
         )
-        parts += [TRADED, _traded([row for row in own if row.apart])]
+        parts += [TRADED, _traded(traded)]
     parts += [LEFT_OUT, "## Joints as they are", _table(own)]
     held = [row for row in rows if row.joints == "held"]
     parts += ["## Driven joints held", HELD, _table(held)]
@@ -254,7 +254,7 @@ def _table(rows: list[Row]) -> str:
 
 
 def _traded(rows: list[Row]) -> str:
-    """Show what the families that have one frequency best make of the other."""
+    """Table the errors of the families that are best for one of the two frequencies."""
     lines = []
     for row in rows:
         others = {k: e for k, e in row.errors.items() if k != DEFAULT and len(e) == FREQUENCIES}
@@ -286,9 +286,8 @@ Made by `python benchmarks/shape_families.py --markdown docs/default-shapes.md`;
 The tables have the larger error [%] of the first two elastic frequencies, for one to four shapes in
 each direction that has shapes in the sample's file. Each cell has the errors with the default,
 [`arm-modes`](shapes.md#the-default-modes-of-the-arm), with `loaded` by its default rule, and with
-the best of all other families, with its name. One shape per plane often cannot represent the second
-frequency, so errors are large with any family. The reference has 12 polynomials per direction.
-Links are straight, and gravity's stiffness is left out.
+the best of all other families, with its name. The reference has 12 polynomials per direction. Links
+are straight, and gravity's stiffness is left out.
 
 The aim is an error of at most 1.2 times that of the best family, or 0.1 %."""
 TRADED = """\
