@@ -165,6 +165,13 @@ def test_a_dataset_has_arrays_states_and_what_was_varied() -> None:
     assert other.q[1] == pytest.approx(alone.q, abs=1e-13)
 
 
+def test_a_run_is_found_in_a_list() -> None:
+    found = list(runs())
+    assert found.index(found[3]) == 3
+    assert found[3] not in found[:3]
+    assert len({*found}) == COUNT
+
+
 def test_selected_runs_are_runs() -> None:
     stopped = np.flatnonzero(~runs().finished)
     late, masked = runs()[stopped[0] - 1 : stopped[0] + 1], runs()[~runs().finished]

@@ -135,8 +135,9 @@ def test_a_pareto_front_has_no_design_that_another_beats(
     assert f"{front['cost'][0]:.6g}" in said
     with pytest.raises(FlexarmError, match="one of x, y, cost, gain"):
         found.pareto(minimise=["cost", "weight"])
-    with pytest.raises(FlexarmError, match="name at least two quantities"):
-        found.pareto(minimise=["cost"])
+    for aims_too_few in [{"minimise": ["cost"]}, {"minimise": ["cost"], "maximise": ["cost"]}]:
+        with pytest.raises(FlexarmError, match="name two or more different quantities"):
+            found.pareto(**aims_too_few)
 
 
 def test_a_folder_says_how_far_a_study_is(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

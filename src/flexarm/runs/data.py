@@ -120,7 +120,7 @@ class Repetition:
 @formerly(
     works="work_integrals", anchors="reference_attitudes", happenings="event_records", legs="phases"
 )
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RunData:
     """A simulated motion at T instants, as arrays."""
 

@@ -48,7 +48,7 @@ def _require_runs(name: str, value: object) -> "list[Run]":
     return runs
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Run(RunData):
     """A simulated motion, with methods for derived quantities, files, figures and pages."""
 

@@ -373,8 +373,9 @@ class StudyResult(Summarised):
             if name not in (*self.parameters, *self.quantities):
                 listed = ", ".join((*self.parameters, *self.quantities))
                 raise refused("pareto", name, f"one of {listed}")
-        if len(names) < 2:
-            raise FlexarmError("pareto: name at least two quantities by minimise and maximise")
+        if len(names) < 2 or len(set(names)) < len(names):
+            expected = "two or more different quantities by minimise and maximise"
+            raise FlexarmError(f"pareto: name {expected}")
         signs = [1.0] * len(minimise) + [-1.0] * len(maximise)
         aims = np.stack(
             [s * _numbers(columns[name]) for s, name in zip(signs, names, strict=True)], axis=1
