@@ -127,8 +127,8 @@ def _parser() -> "_Parser":
 class _Parser(argparse.ArgumentParser):
     """Argument parser of the program or of one command.
 
-    The arguments of a command are added when it is chosen. Unknown arguments raise an error with
-    the usage of the command. An error is raised if help cannot be printed.
+    The arguments of a command are added when the command is chosen. Unknown arguments raise an
+    error with the usage of the command. An error is raised if help cannot be printed.
     """
 
     command: "Command | None" = None  # command whose arguments are not added yet

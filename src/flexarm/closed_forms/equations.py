@@ -604,10 +604,9 @@ class _Tip:
     Attributes
     ----------
     symbols, slopes, places
-        The symbols, their derivatives by the coordinates, their generators.
-    transform
-        Transformation from the link's root to its tip, and its derivatives by the link's own
-        coordinates, in these symbols.
+        The symbols, their derivatives with respect to the coordinates, their generators. transform
+        Transformation from the link's root to its tip, and its derivatives with respect to the
+        link's own coordinates, in these symbols.
     bent
         Sections of an exact link that bends along both y and z; None for other links.
     """

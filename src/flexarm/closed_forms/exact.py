@@ -4,8 +4,9 @@ The angle of a section is a sum of slope shapes times amplitudes. In plane bendi
 of its tangent are the cosine and the sine of this angle, so that products of tangents are functions
 of sums of angles. In space a section has the bending angles alpha and beta. With C the cosine of
 ``sqrt(alpha^2 + beta^2)``, its tangent is ``(C, -dC/dalpha, -dC/dbeta)``. The tangent, the rotation
-onto it and their derivatives by the angles have names, so that equations are sums of short
-products. All are combinations of ``c_k(x) = sum (-x)^n/(2n + k)!`` at ``x = alpha^2 + beta^2``.
+onto it and their derivatives with respect to the angles have names, so that equations are sums of
+short products. All are combinations of ``c_k(x) = sum (-x)^n/(2n + k)!`` at ``x = alpha^2 +
+beta^2``.
 """
 
 from functools import cache
@@ -163,7 +164,8 @@ def _angle_sum(angle: Monomial, ring: Ring) -> int:
 FUNCTIONS = 7  # second derivatives of a rotation contain c_0 to c_6
 ANGLES = {"y": "alpha", "z": "beta"}
 ENTRIES = ("ryy", "ryz", "rzz")  # entries of the rotation that are not components of the tangent
-# Derivatives by the angles, lower orders first; for a tangent the first letter is its component.
+# Derivatives with respect to the angles, lower orders first; for a tangent the first letter is its
+# component.
 DERIVATIVES = ("", "y", "z", "yy", "yz", "zz", "yyy", "yyz", "yzz", "zzz")
 Key = tuple[str, str]  # function (t, ryy, ryz or rzz) and its derivative
 
@@ -176,7 +178,7 @@ def _keys(lowest: int, highest: int) -> list[Key]:
 
 @cache
 def _formulas() -> tuple[dict[str, Expr], Expr, dict[Key, Expr]]:
-    """Return formulas of tangents and rotation entries, and of their derivatives by the angles.
+    """Return formulas of tangents, rotation entries, and derivatives with respect to the angles.
 
     The results are the angle symbols by axis, the symbols of the functions c_k, and the formula of
     each key.
@@ -241,14 +243,14 @@ class _Section:
         self.symbols[key], self.places[key] = ca.SX.sym(generator.name), ring.add(generator)
 
     def derivative(self, key: Key, letter: str) -> Expr:
-        """Return the symbol of a function's derivative by the angle along y or z."""
+        """Return the symbol of a function's derivative with respect to the angle along y or z."""
         base, letters = key
         if key == ("c", "0"):
             return -self.symbols["t", letter]
         return self.symbols[base, "".join(sorted(letters + letter))]
 
     def rotation(self, letter: str = "") -> Expr:
-        """Return the rotation onto the section's tangent, or its derivative by an angle, (3, 3)."""
+        """Return the rotation onto the section's tangent, or d rotation / d angle, (3, 3)."""
         cosine: Key = ("c", "0")
         keys: list[Key] = [("t", "y"), ("t", "z"), ("ryy", ""), ("ryz", ""), ("rzz", "")]
         values = [
@@ -268,9 +270,8 @@ class BentSections:
 
     Attributes
     ----------
-    symbols, slopes, places
-        Symbols, their derivatives by the coordinates, and their generators.
-    further, further_places
+    symbols, slopes, places Symbols, their derivatives with respect to the coordinates, and their
+    generators. further, further_places
         Symbols that occur only in ``slopes`` and in elastic forces, and their generators.
     """
 
@@ -321,7 +322,7 @@ class BentSections:
         return MaterialPoints(field, material_basis(self.nodes, mass), 1.0)
 
     def effort(self, q: Expr) -> Expr:
-        """Return the derivative of the elastic energy by the amplitudes, (m,)."""
+        """Return the derivative of the elastic energy with respect to the amplitudes, (m,)."""
         strain_effort_at_nodes = strain_effort(
             self.nodes, self.d, [s.entire() for s in self.at_nodes]
         )

@@ -171,7 +171,7 @@ class FrozenLoop:
         return carried_mass(self.model, mass)
 
     def _closed_loop(self, q: Array, kp: Gain, kd: Gain) -> tuple[Array, Array]:
-        """Return the closed-loop system matrix and its derivative by the stiffness error.
+        """Return the closed-loop system matrix A and dA / d(stiffness error).
 
         Both have shape (2r, 2r).
         """

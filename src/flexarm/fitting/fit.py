@@ -55,10 +55,11 @@ class Estimate:
     before: float  # initial guess
     value: float  # fitted value
     error: float  # standard error; infinite for a parameter without effect on the readings
-    low: float  # lower end of the interval
-    high: float  # upper end of the interval
+    low: float  # lower end of the confidence interval
+    high: float  # upper end of the confidence interval
     at_bound: bool = False  # whether the fitted value is at a bound of the search
-    by_steps: float = 0.0  # possible discretisation error, included in the interval
+    # possible discretisation error of the value, included in the confidence interval
+    by_steps: float = 0.0
 
     @property
     def digits(self) -> int:
@@ -88,8 +89,8 @@ class Excitation:
     joint: str  # name of the joint
     frequency: float  # [Hz]
     amplitude: float  # amplitude in the unit of the joint's input
-    gain: float  # factor by which the least certain combination's interval would narrow
-    errors: dict[str, float]  # standard errors of all estimates with one more run of this kind
+    gain: float  # factor by which a run with this input would narrow the widest confidence interval
+    errors: dict[str, float]  # standard errors of all estimates after one more run with this input
 
     def words(self) -> str:
         """Return a sentence that describes the input and the gain in accuracy."""
@@ -118,7 +119,8 @@ class Fit:
     # Prediction errors in cross-validation windows, divided by the standard deviation of the
     # readings, by sensor; empty without cross-validation.
     predictions: Mapping[str, float] = field(default_factory=dict)
-    kept: tuple[str, ...] = ()  # numbers held at their initial values for better predictions
+    # names of values held at their initial values for better predictions
+    kept: tuple[str, ...] = ()
 
     @property
     def values(self) -> dict[str, float]:

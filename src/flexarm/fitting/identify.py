@@ -313,7 +313,7 @@ def _from_starts(
         try:
             ends.append(searched(problem, other))
         except FlexarmError:
-            continue  # the arm cannot be simulated there
+            continue  # the arm cannot be simulated with these random values
     return ends
 
 

@@ -1,4 +1,4 @@
-"""Residuals between simulated and measured runs, and their Jacobian by the fitted values.
+"""Residuals between simulated and measured runs, and d residuals / d fitted values.
 
 Long runs can be divided into short segments, whose initial states are estimated from the sensors.
 """
@@ -55,7 +55,7 @@ class MeasuredRun:
     """A measured run or frequency response with the data required to simulate it."""
 
     recording: Recording  # the recording
-    runs: Differentiable  # runs of the arm at its samples
+    runs: Differentiable  # simulations of the arm at the recording's sample times
     inputs: Array  # inputs, measured or of the model file, (T, inputs); 0 of a frequency response
     outputs: Array  # readings in SI units, (T, sensors), or `stacked` frequency responses
     counts: Array  # weights of the readings, (T, sensors); 0 or 1 for time histories
@@ -64,7 +64,7 @@ class MeasuredRun:
     columns: Mapping[str, str] = field(default_factory=dict)  # columns of measured inputs by joint
     # How measured inputs are interpolated between their samples, by joint; linearly if not given.
     interpolation: Mapping[str, Interpolation] = field(default_factory=dict)
-    begins: Begins = "model"  # where the run starts
+    begins: Begins = "model"  # which initial state the run has
     # Measured positions at which joints rest in the equilibrium of the start, by joint.
     positions: Mapping[str, float] = field(default_factory=dict)
 
@@ -218,7 +218,7 @@ class FitProblem:
         return np.concatenate([self.residuals(values, noise), weighted])
 
     def search_jacobian(self, values: Array, noise: Array) -> Array:
-        """Return the Jacobian of `search_residuals` by the fitted values."""
+        """Return the Jacobian of `search_residuals` with respect to the fitted values."""
         return np.vstack([self.jacobian(values, noise), self.prior_jacobian(values)])
 
     def prior_jacobian(self, values: Array) -> Array:
@@ -237,7 +237,7 @@ class FitProblem:
         return np.asarray(off * counts / noise[places])
 
     def jacobian(self, values: Array, noise: Array) -> Array:
-        """Return the Jacobian of the residuals by the fitted values, shape (N, k).
+        """Return the Jacobian of the residuals with respect to the fitted values, shape (N, k).
 
         Raises
         ------
@@ -302,7 +302,7 @@ class Driven:
 
     @cached_property
     def slopes(self) -> Array:
-        """Derivatives of the sensor readings by the fitted values, shape (T, sensors, k)."""
+        """Derivatives d readings / d fitted values of all sensors, shape (T, sensors, k)."""
         count = len(self._problem.keys)
         states, wide = self._trajectory.states, self._inputs.shape[1] if self._places else 0
         moved = self._trajectory.state_sensitivities(wide)
@@ -315,7 +315,7 @@ class Driven:
         return self._adjusted(np.dstack([slopes[:, :, columns], *late]))[1]
 
     def _by_delay(self, name: str) -> Array:
-        """Return the derivative of the readings by the delay of an input, (T, sensors).
+        """Return the derivative d readings / d delay for the delay of an input, (T, sensors).
 
         The derivative is a second-order difference of runs with longer delays only. Integration
         steps end where a delayed input jumps, so that shorter and longer delays than a whole number
@@ -330,7 +330,7 @@ class Driven:
         return np.asarray((-5 * readings[0] + 8 * readings[1] - 3 * readings[2]) / (2 * step))
 
     def _direct(self, states: Array) -> Array:
-        """Return the derivatives of the readings by model parameters at fixed states.
+        """Return the derivatives of the readings with respect to model parameters at fixed states.
 
         The result has shape (T, sensors, parameters). Entries are nonzero only for sensors whose
         reading depends directly on parameters, not on the state alone.
@@ -349,7 +349,7 @@ class Driven:
     def _near(self) -> list[list[Readings]]:
         """Sensors of arms with one parameter changed slightly, for finite differences.
 
-        All runs with equal fitted values share these traced sensors.
+        All runs with equal fitted values share these symbolic sensors.
         """
         if self._like is not None:
             return self._like._near
@@ -405,8 +405,8 @@ class Responding:
     def _filters(self, by: str = "") -> Array:
         """Return the complex transfer function of each sensor's gain, delay and lag.
 
-        If ``by`` names an adjustment, the function's derivative by that adjustment is returned. The
-        result has shape (frequencies, sensors).
+        If ``by`` names an adjustment, the function's derivative with respect to that adjustment is
+        returned. The result has shape (frequencies, sensors).
         """
         s, columns = 2j * np.pi * self.run.recording.t, []
         for sensor, _, own in self._problem.adjustments(self._values):
@@ -419,7 +419,7 @@ class Responding:
 
     @cached_property
     def slopes(self) -> Array:
-        """Derivatives of the readings by the fitted values, shape (rows, sensors, k)."""
+        """Derivatives d readings / d fitted values, shape (rows, sensors, k)."""
         problem = self._problem
         slopes = np.zeros((*self.readings.shape, len(self._values)))
         for k, key in enumerate(problem.keys):
@@ -613,8 +613,8 @@ def _states(
 def _smallest(slopes: Array, change: Array, ways: Array) -> Array:
     """Return the smallest motion (n,) in the basis ``ways`` that changes readings as given.
 
-    ``change`` is the change of the sensor readings, ``slopes`` their derivatives by the
-    coordinates.
+    ``change`` is the change of the sensor readings, ``slopes`` their derivatives with respect to
+    the coordinates.
     """
     if not len(change):
         return np.zeros(len(ways))

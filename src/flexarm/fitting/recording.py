@@ -364,12 +364,12 @@ class Readings:
     """Sensor readings of a model as functions of state and input, with their Jacobian."""
 
     values: ca.Function  # readings, (sensors,)
-    slopes: ca.Function  # derivatives by states and inputs, (sensors, states + inputs)
+    slopes: ca.Function  # derivatives with respect to states and inputs, (sensors, states + inputs)
     count: int  # number of sensors
 
     @classmethod
     def of(cls, model: Model, sensors: Sequence[Sensor]) -> "Readings":
-        """Return the traced readings of a model's sensors."""
+        """Return the readings of a model's sensors as CasADi functions."""
         n, more = model.size, actuators_of(model).states
         y, u = ca.SX.sym("y", 2 * n + more), ca.SX.sym("u", len(input_names(model)))
         q, v, x = y[:n], y[n : 2 * n], y[2 * n :]
@@ -389,7 +389,7 @@ class Readings:
 
 
 def delayed(t: Array, x: Array, slopes: Array, delay: float) -> tuple[Array, Array, Array]:
-    """Return a reading delayed by a time, its rate, and its derivatives by the fitted values."""
+    """Return a delayed reading, its rate, and derivatives with respect to the fitted values."""
     from scipy.interpolate import CubicSpline
 
     late = np.clip(t - delay, t[0], t[-1])
@@ -401,11 +401,12 @@ def delayed(t: Array, x: Array, slopes: Array, delay: float) -> tuple[Array, Arr
 def lagged(
     t: Array, x: Array, rate: Array, slopes: Array, lag: float
 ) -> tuple[Array, Array, Array, Array]:
-    """Return a low-pass filtered reading, its rate, and its derivatives by the fitted values.
+    """Return a low-pass filtered reading, its rate, and d reading / d fitted values.
 
-    The results are the filtered reading, its rate, its negative derivative by the time constant
-    ``lag``, and its derivatives by other fitted values. Readings are interpolated by cubic splines,
-    for which the filter's solution is exact. The filter starts in the steady state.
+    The results are the filtered reading, its rate, its negative derivative with respect to the time
+    constant ``lag``, and its derivatives with respect to other fitted values. Readings are
+    interpolated by cubic splines, for which the filter's solution is exact. The filter starts in
+    the steady state.
     """
     from scipy.interpolate import CubicSpline
 

@@ -20,7 +20,8 @@ class ResidualTest:
     error: float  # rms residual divided by the standard deviation of the readings
     rms: float  # rms residual, in SI units
     whiteness: float  # p-value of the test of Ljung & Box with 20 lags
-    from_inputs: float  # largest input correlation over its 95 % quantile for white noise
+    # largest correlation with an input, divided by the 95 % quantile for white noise
+    from_inputs: float
 
     @property
     def white(self) -> bool:

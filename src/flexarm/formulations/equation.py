@@ -543,7 +543,7 @@ class Equation:
         return replace(self, formulation=replace(self.formulation, model=model), _compiled={})
 
     def by_parameters(self, name: str, *arrays: Array, t: float = 0.0) -> dict[str, Array]:
-        """Compute the derivatives of a quantity by the parameters of the equation.
+        """Compute the derivatives of a quantity with respect to the parameters of the equation.
 
         Parameters
         ----------

@@ -144,7 +144,7 @@ class LagrangeBody:
     """Body with mass: its frame, and its mass moments as functions of its own coordinates."""
 
     T: Expr  # transformation from the body's frame to the world, (4, 4)
-    D: dict[int, Expr]  # derivatives of T by the coordinates that move it, (4, 4) each
+    D: dict[int, Expr]  # derivatives of T with respect to the coordinates that move it, (4, 4) each
     weight: Moments  # moments of the body, functions of its own coordinates
     own: tuple[int, ...] = ()  # indices of these coordinates in q
 
@@ -159,8 +159,8 @@ def bodies_of(
     model, q
         The arm and the symbols of its coordinates.
     tip
-        Function that returns the transformation E of a link and its derivatives by link
-        coordinates; `link_transform` if None.
+        Function that returns the transformation E of a link and its derivatives with respect to
+        link coordinates; `link_transform` if None.
     points
         Function that returns the mass points of a link's span; if None, they are computed from the
         shapes.
@@ -193,7 +193,7 @@ def bodies_of(
 def link_transform(model: Model, part: LinkModel, q: Expr) -> tuple[Expr, dict[int, Expr]]:
     """Return the transformation E_j (4, 4) from a link's root to its tip (eqs. 2, 8).
 
-    Its derivatives by the link coordinates are returned too.
+    Its derivatives with respect to the link coordinates are returned too.
     """
     local = tip_section(model, part, q)
     E = homogeneous(local.rotation, local.position)  # (eqs. 2, 8)

@@ -334,7 +334,7 @@ def derivatives(
     name: str,
     inputs: Sequence[Array],
 ) -> dict[str, Array]:
-    """Compute the derivatives of a quantity by numbers of the model file.
+    """Compute the derivatives of a quantity with respect to numbers of the model file.
 
     The result has one array per output name; the last axis of each array counts the numbers.
     """
@@ -394,7 +394,7 @@ def symbol_values(pattern: Pattern, model: Model, like: Model) -> Array | None:
 
 
 def _by_numbers(function: ca.Function, count: int) -> ca.Function:
-    """Return a CasADi function of a function's directional derivatives by the arm's numbers.
+    """Return a CasADi function of directional derivatives with respect to the arm's numbers.
 
     The directions, (n, count), are an additional input before the numbers.
     """

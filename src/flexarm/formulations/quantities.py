@@ -212,7 +212,7 @@ def _matrices(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:
 
 
 def _linear_model(f: Formulation, q: Expr, v: Expr, a: Expr, w: Expr) -> list[Expr]:
-    """Build the Jacobians of inverse dynamics by a, q and v, without Coulomb friction."""
+    """Build derivatives of inverse dynamics with respect to a, q, v, without Coulomb friction."""
     smooth = elastic_force(f.model, q) + dissipative_force(f.model, q, v, coulomb=False)
     force = f.inertial_expression(q, v, a, gravity=True) + smooth - wrench_force(f.model, q, w)
     return [ca.densify(ca.jacobian(force, variable)) for variable in (a, q, v)]

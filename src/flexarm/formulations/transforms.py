@@ -29,8 +29,8 @@ class LinkTransform:
     """
 
     A: Expr  # the transformation, (4, 4)
-    U: Expr  # first derivative by the joint's coordinate, (4, 4)
-    UU: Expr  # second derivative by the joint's coordinate, (4, 4)
+    U: Expr  # first derivative with respect to the joint's coordinate, (4, 4)
+    UU: Expr  # second derivative with respect to the joint's coordinate, (4, 4)
     coordinate: int | None  # index of the joint's coordinate in q; None for a fixed joint
     part: LinkModel | None  # link that follows; None for the base
     body: Inertia = NO_INERTIA  # rigid bodies fixed in the target frame, without the link's span
@@ -90,8 +90,8 @@ def steps(model: Model, q: Expr) -> list[LinkTransform]:
 def tip_transform(model: Model, part: LinkModel | None, d: Expr, rates: Expr) -> Transform:
     """Return the transformation E from a link's root to its tip at amplitudes d.
 
-    Derivatives of E by the amplitudes, and its rate and bias, are included. The link must have
-    constant length.
+    Derivatives of E with respect to the amplitudes, and its rate and bias, are included. The link
+    must have constant length.
     """
 
     def at(amplitudes: Expr) -> Expr:
@@ -174,7 +174,7 @@ def _step(
 
 
 def _motions(factors: Factors, symbols: Expr, q: Expr) -> Iterator[Motion]:
-    """Yield, for each coordinate, its transformation with first and second derivative by it.
+    """Yield each coordinate's transformation with its first and second derivative.
 
     ``symbols`` are the coordinates in ``factors``; the results have ``q`` in their place.
     """

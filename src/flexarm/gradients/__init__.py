@@ -1,1 +1,1 @@
-"""Derivatives of simulated motions by parameters, initial states and inputs."""
+"""Derivatives of simulated motions with respect to parameters, initial states and inputs."""

@@ -27,7 +27,7 @@ from flexarm.loops.sums import add, clear, copy, two_weighted_sums, weighted_sum
 
 @dataclass(kw_only=True)
 class MotionTangents(GivenSteps):
-    """Record of a simulation's derivatives by parameters, inputs and initial state."""
+    """Record of a simulation's derivatives with respect to parameters, inputs and initial state."""
 
     # columns: number of directions. numbers, matrix_numbers: count of arm parameters that enter the
     # rates, and that enter the mass, stiffness and damping matrices.
@@ -193,10 +193,10 @@ class Adjoint(GivenSteps):
     matrix_weight: Array
     matrix_by_state: Array
     matrix_by_number: Array
-    seeds: Array  # derivatives of the function by the states at the samples, (T, size)
-    adjoint: Array  # derivative by the present state; at the end, by the initial state
-    # x_back, g_back, p_back, basis_back, share: derivatives by x, g, p (see `GivenSteps`), by the
-    # modal basis, and by the state at a stage.
+    seeds: Array  # derivatives of the function with respect to the states at the samples, (T, size)
+    adjoint: Array  # derivative with respect to the present state; at the end, by the initial state
+    # x_back, g_back, p_back, basis_back, share: derivatives with respect to x, g, p (see
+    # `GivenSteps`), by the modal basis, and by the state at a stage.
     x_back: Array
     g_back: Array
     p_back: Array
@@ -211,8 +211,9 @@ class Adjoint(GivenSteps):
     # nodes that contains the step.
     nodes: Array
     interval: Ints
-    # Results. by_numbers, by_matrix_numbers: derivatives by the parameters in rates and in
-    # matrices. by_inputs: derivatives by the inputs at the samples, (T, inputs).
+    # Results. by_numbers, by_matrix_numbers: derivatives with respect to the parameters in rates
+    # and in matrices. by_inputs: derivatives with respect to the inputs at the samples, (T,
+    # inputs).
     by_numbers: Array
     by_matrix_numbers: Array
     by_inputs: Array
@@ -220,7 +221,7 @@ class Adjoint(GivenSteps):
 
 @kernel
 def add_seed(s: Adjoint, j: int) -> None:
-    """Add to the adjoint the function's derivative by the state at the start of step j, if any.
+    """Add the function's derivative with respect to the state at the start of step j, if any.
 
     The scalar function has such a derivative (a seed) at each sample. Steps whose start is no
     sample have none.
@@ -248,10 +249,11 @@ def spread(n: int, down: Array, across: Array, out: Array) -> None:
 
 @kernel
 def go_back(s: Adjoint, i: int) -> None:
-    """Convert derivatives by the state at stage i to derivatives by earlier stages.
+    """Convert derivatives with respect to the state at stage i to those for earlier stages.
 
-    The derivatives by the state at the stage are read from s.share, those by the modal state from
-    s.modal. Derivatives by the state at the start of the step are added too.
+    The derivatives with respect to the state at the stage are read from s.share, those with respect
+    to the modal state from s.modal. Derivatives with respect to the state at the start of the step
+    are added too.
     """
     n = s.system.n
     zero_prescribed(s, s.share)
@@ -352,7 +354,7 @@ def pull_step(s: Adjoint, j: int, places: Array) -> None:
 
 @kernel
 def pull_modes(s: Adjoint, state: Array) -> None:
-    """Convert derivatives by the modal basis to derivatives by parameters and state."""
+    """Convert derivatives with respect to the modal basis to those for parameters and state."""
     n = s.system.n
     enter_state(s.system, state)
     turn_back(n, s.basis, s.basis_back, s.matrix)

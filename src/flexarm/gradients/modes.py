@@ -1,8 +1,8 @@
-"""Derivatives of modes and modal responses by mass, stiffness and damping matrices.
+"""Derivatives of modes and modal responses with respect to mass, stiffness and damping matrices.
 
 A modal basis is stored as one array: modes and inverse modes, (n, n) each, squared frequencies,
 (n,), damping rates, (n,), and the damping matrix in modal coordinates, (n, n). Derivatives of a
-modal basis, and derivatives by it, are stored without the damping matrix.
+modal basis, and derivatives with respect to it, are stored without the damping matrix.
 """
 
 from flexarm.integrate.constants import RESPONSE_TERMS
@@ -32,12 +32,12 @@ def responses_along(square: float, loss: float, t: float, out: Array, by_square:
 
 @kernel
 def responses_by_loss(square: float, loss: float, out: Array, by_square: Array, by: Array) -> None:
-    """Convert derivatives of oscillator responses by frequency to derivatives by damping.
+    """Convert frequency derivatives of oscillator responses to damping derivatives.
 
     A unit change of the squared frequency acts like a force equal to minus the response, and a unit
     change of the damping rate like a force equal to minus the time derivative of the response.
-    Hence the derivative of a response by the damping rate equals the derivative, by the squared
-    frequency, of the time derivative of the response.
+    Hence the derivative of a response with respect to the damping rate equals the derivative, by
+    the squared frequency, of the time derivative of the response.
     """
     by[0] = by_square[1]
     by[1] = -loss * by_square[1] - square * by_square[0] - out[0]
@@ -89,7 +89,7 @@ def _series_along(square: float, loss: float, t: float, out: Array, by: Array) -
 def add_time_along(
     square: float, loss: float, t: float, begin: Array, begin_by: Array, out: Array, by: Array
 ) -> None:
-    """Advance oscillator responses, and derivatives by squared frequency, by a time t [s].
+    """Advance oscillator responses and d responses / d(squared frequency) by a time t [s].
 
     The responses themselves are advanced by `flexarm.integrate.methods.oscillator.add_time`.
     """
@@ -170,10 +170,10 @@ def _mix_modes(n: int, squares: Array, damping: Array, changes: Array, mixing: A
 
 @kernel
 def turn_back(n: int, basis: Array, by: Array, out: Array) -> None:
-    """Convert derivatives by a modal basis to derivatives by the system matrices.
+    """Convert derivatives with respect to a modal basis to those for the system matrices.
 
-    The array ``out``, (3, n, n), contains the derivatives by mass, stiffness and damping matrix in
-    modal coordinates.
+    The array ``out``, (3, n, n), contains the derivatives with respect to mass, stiffness and
+    damping matrix in modal coordinates.
     """
     squares = basis[2 * n * n :]
     inverse = basis[n * n :]
@@ -196,7 +196,7 @@ def turn_back(n: int, basis: Array, by: Array, out: Array) -> None:
 
 @kernel
 def _unmix_modes(n: int, squares: Array, damping: Array, out: Array) -> None:
-    """Convert derivatives by the result of `_mix_modes` to those by the system matrices."""
+    """Convert derivatives with respect to `_mix_modes` results to those for system matrices."""
     top = largest(n, squares)
     most = largest(n, squares[n:])
     for i in range(n):

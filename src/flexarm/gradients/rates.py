@@ -36,9 +36,10 @@ class RateFunctions:
         The function ``rates`` computes accelerations and derivatives of actuator states (a, dx),
         ``matrices`` computes mass, stiffness and damping matrix (M, K, D), and ``event_values`` the
         event functions. With the prefix ``pulled ``, a function computes the product of a row
-        vector ``weight`` and its Jacobian by state, inputs and parameters. With the prefix ``pushed
-        ``, it computes its derivative along a direction of state, inputs and parameters. The
-        argument ``others`` returns further arms for which the compiled code must be valid.
+        vector ``weight`` and its Jacobian with respect to state, inputs and parameters. With the
+        prefix ``pushed ``, it computes its derivative along a direction of state, inputs and
+        parameters. The argument ``others`` returns further arms for which the compiled code must be
+        valid.
         """
         how, _, kind = name.rpartition(" ")
         trace = {

@@ -82,7 +82,8 @@ from flexarm.spatial import Array
 Arms = Callable[[], Mapping[str, Nearby]]  # models with a small change of one parameter, by key
 # Trajectories of a phase, state-dependent events at the end of the phase, and the end time [s].
 Trajectories = tuple[list[RecordedTrajectory], tuple[int, ...], float]
-Known = dict[tuple[int, ...], dict[Any, Array]]  # derivatives by parameters, by the events so far
+# derivatives with respect to parameters, by the events so far
+Known = dict[tuple[int, ...], dict[Any, Array]]
 JUMPS = (
     "gradients: exist only for runs without jumps in the equations. Leave out dry friction (use "
     "'smooth' or 'lugre'), and brakes that slip or close at a speed."
@@ -334,8 +335,8 @@ class Differentiable:
     def _arms(self, values: Sequence[float] | Array | None) -> tuple[Model, Arms, Known]:
         """Return the model for parameter values, a builder of perturbed models, and a cache.
 
-        The cache is for derivatives by parameters. The model for the latest parameter values is
-        reused.
+        The cache is for derivatives with respect to parameters. The model for the latest parameter
+        values is reused.
         """
         key, model = repr(np.array(values).tolist()), self.equation.model
         arms = self._last.get(key)
@@ -634,7 +635,7 @@ def differentiable(
     inputs: Mapping[str, Any] | None = None,
     control: ca.Function | None = None,
 ) -> Differentiable:
-    """Build simulations of an arm that can be differentiated by parameters, start and inputs.
+    """Build simulations of an arm that can be differentiated: by parameters, start, inputs.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ class EquationTangent(Tangent):
         return self.equation.inverse_dynamics(point.q, point.v, a, point.t)
 
     def matrices(self, point: OperatingPoint, a: Array) -> LinearModel:
-        """Return M, D and K, the derivatives of the generalised force by a, v and q."""
+        """Return M, D, K: derivatives of the generalised force with respect to a, v, q."""
         factors = wrench_factors(self.model, point.t)
         results = self.equation.compiled("linear_model").call(
             point.q, point.v, a, factors, *self.equation.common_arguments
@@ -55,7 +55,7 @@ class SteadyStart:
     state_names: tuple[str, ...]  # names of the states of servos and drives
 
     def slopes(self, nearby: Sequence[Nearby], equation: Equation) -> Array:
-        """Compute the derivatives of the initial state by k parameters, (k, size).
+        """Compute the derivatives of the initial state with respect to k parameters, (k, size).
 
         The argument ``nearby`` contains, for each parameter, models in which this parameter is
         slightly changed.
@@ -66,7 +66,7 @@ class SteadyStart:
         ]).reshape(len(nearby), -1)  # fmt: skip
 
     def slopes_by_inputs(self) -> Array:
-        """Compute derivatives of the initial state by constants added to k inputs, (k, size)."""
+        """Compute d state / d inputs at the start, for constants added to k inputs, (k, size)."""
         steps = INPUT_STEP * np.maximum(np.abs(self.problem.u), 1.0)
         rows = []
         for way in np.diag(steps):
@@ -90,7 +90,7 @@ class SteadyStart:
         )  # fmt: skip
 
     def _slope(self, others: Sequence[SteadyProblem], weights: Array) -> Array:
-        """Compute the derivative of the initial state by one parameter or input, (size,).
+        """Compute the derivative d state / d value at the start for a parameter or input, (size,).
 
         The argument ``others`` contains the equilibrium conditions for several small changes of the
         parameter or input, and ``weights`` their weights in the finite-difference formula.
@@ -157,7 +157,7 @@ def _residual(problem: SteadyProblem, q: Array) -> Array:
 
 
 def _jacobian(problem: SteadyProblem, q: Array) -> Array:
-    """Return the derivatives of the residual by the r unknown coordinates, (r, r)."""
+    """Return the derivatives of the residual with respect to the r unknown coordinates, (r, r)."""
     every, settling = _directions(problem)
     point = OperatingPoint(q, problem.rates, problem.u)
     stiffness = problem.tangent.matrices(point, np.zeros(len(q))).stiffness

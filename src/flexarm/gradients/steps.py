@@ -54,9 +54,10 @@ class GivenSteps(Record):
     matrix: Array
     room: Array
     square: Array
-    # table_h: step length for which weights are tabulated. parts: 3 with derivatives by squared
-    # frequency and damping rate, else 1. swing: weights of the rate at the step's start, (3, stages
-    # + 1, 2, n). into: weights of accelerations at the stages, (3, stages + 1, stages, 2, n).
+    # table_h: step length for which weights are tabulated. parts: 3 with derivatives with respect
+    # to squared frequency and damping rate, else 1. swing: weights of the rate at the step's start,
+    # (3, stages + 1, 2, n). into: weights of accelerations at the stages, (3, stages + 1, stages,
+    # 2, n).
     table_h: float = 0.0
     parts: int = 0
     swing: Array
@@ -143,8 +144,8 @@ def decouple_prescribed(s: GivenSteps, matrices: Array, mass: float) -> None:
 def tabulate(s: GivenSteps, j: int, parts: int) -> None:
     """Compute the weights of the stages of step j for all modes.
 
-    With ``parts`` = 3, the derivatives of these weights by squared frequency and by damping rate
-    are computed too.
+    With ``parts`` = 3, the derivatives of these weights with respect to squared frequency and by
+    damping rate are computed too.
     """
     h = s.lengths[j]
     n = s.system.n
@@ -191,8 +192,8 @@ def tabulate(s: GivenSteps, j: int, parts: int) -> None:
 def weigh_mode(s: GivenSteps, part: int, r: int, when: float) -> None:
     """Compute the weights of the stages for mode r at the fraction ``when`` of a step.
 
-    With ``part`` = 0 the weights are computed; with 1 or 2 their derivatives by squared frequency
-    or by damping rate.
+    With ``part`` = 0 the weights are computed; with 1 or 2 their derivatives with respect to
+    squared frequency or by damping rate.
     """
     n = s.system.n
     own = s.answers[(2 + part) * RESPONSES :]
@@ -219,8 +220,8 @@ def weigh_mode(s: GivenSteps, part: int, r: int, when: float) -> None:
 def mix(s: GivenSteps, part: int, i: int, x: Array, g: Array, modal: Array) -> None:
     """Compute the modal state at stage i from initial rates x and accelerations g.
 
-    With ``part`` = 0 the modal state is computed; with 1 or 2 its derivative by squared frequency
-    or by damping rate.
+    With ``part`` = 0 the modal state is computed; with 1 or 2 its derivative with respect to
+    squared frequency or by damping rate.
     """
     n = s.system.n
     swing = s.swing[2 * (part * (s.stages + 1) + i) * n :]

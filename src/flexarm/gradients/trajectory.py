@@ -32,11 +32,12 @@ from flexarm.spatial import Array
 class RunGradient:
     """Derivatives of a scalar function of a simulation's samples."""
 
-    parameters: Array  # derivatives by the parameters, (k,)
-    # q, v: derivatives by the initial coordinates and rates, (n,) each.
+    parameters: Array  # derivatives with respect to the parameters, (k,)
+    # q, v: derivatives with respect to the initial coordinates and rates, (n,) each.
     q: Array
     v: Array
-    # Derivatives by changes of the inputs at the samples, linear between them, (T, inputs).
+    # Derivatives with respect to changes of the inputs at the samples, linear between them, (T,
+    # inputs).
     inputs: Array
 
 
@@ -66,9 +67,8 @@ class RecordedTrajectory:
     held
         Indices of the coordinates that brakes hold.
     like
-        Another phase with the same model, whose derivatives by parameters are reused.
-    known
-        Cache of derivatives by parameters, shared by phases with the same model.
+        Another phase with the same model, whose derivatives with respect to parameters are reused.
+        known Cache of derivatives with respect to parameters, shared by phases with the same model.
     """
 
     task: InitialValueProblem
@@ -123,12 +123,12 @@ class RecordedTrajectory:
         return states
 
     def state_sensitivities(self, inputs: int = 0, first: Array | None = None) -> Array:
-        """Compute derivatives of the states at T samples by k parameters, (T, size, k).
+        """Compute derivatives d states / d parameters at T samples, (T, size, k).
 
-        After the columns for the parameters follow ``inputs`` columns with derivatives by constants
-        added to the inputs. The argument ``first`` contains the derivatives of the first state,
-        then those of the poses and velocities of captured bodies, one row per element. If ``first``
-        is None, the derivatives of the initial state are computed.
+        After the columns for the parameters follow ``inputs`` columns with derivatives with respect
+        to constants added to the inputs. The argument ``first`` contains the derivatives of the
+        first state, then those of the poses and velocities of captured bodies, one row per element.
+        If ``first`` is None, the derivatives of the initial state are computed.
         """
         self.states  # noqa: B018  raises an error if a state is not finite
         n, size, driven = self.n, self.size, len(self.task.groups[0])
@@ -182,10 +182,10 @@ class RecordedTrajectory:
     def pulled(self, seeds: Array) -> tuple[Array, Array, Array]:
         """Compute derivatives of a scalar function of the samples, by the adjoint method.
 
-        The argument ``seeds``, (T, size), contains derivatives of the scalar function by the states
-        at the samples. The method returns derivatives of the function by the parameters and the
-        poses and velocities of captured bodies, by the first state, (size,), and by the inputs at
-        the interpolation nodes, (nodes, inputs).
+        The argument ``seeds``, (T, size), contains derivatives of the scalar function with respect
+        to the states at the samples. The method returns derivatives of the function with respect to
+        the parameters and the poses and velocities of captured bodies, by the first state, (size,),
+        and by the inputs at the interpolation nodes, (nodes, inputs).
         """
         self.states  # noqa: B018
         size, n = self.size, self.n
@@ -250,7 +250,7 @@ class RecordedTrajectory:
         return self._at(sample)[0]
 
     def event_value(self, sample: int, event: int) -> tuple[float, Array, Array]:
-        """Return the value of an event function, and derivatives by state and parameters.
+        """Return an event function's value, and d value / d state, d value / d parameters.
 
         The argument ``sample`` is 0 for the first sample and -1 for the last one. The parameters
         are the constant inputs of the compiled function ``pulled event_values``.
@@ -341,7 +341,7 @@ class RecordedTrajectory:
         return member.table_address, table
 
     def along(self, name: str) -> Array:
-        """Return derivatives of a function's constant inputs by k parameters, (constants, k)."""
+        """Return derivatives d constants / d parameters of a function's inputs, (constants, k)."""
         if "matrices" in name and not len(self.plan.renewed):
             return np.zeros((0, len(self.nearby)))
         if self.like is not None:
@@ -407,7 +407,7 @@ class RecordedTrajectory:
 
     @cached_property
     def _start_slopes(self) -> Array:
-        """Derivatives of the initial state by k parameters, (k, size)."""
+        """Derivatives of the initial state with respect to k parameters, (k, size)."""
         if self.steady is not None:
             return self.steady.slopes(list(self.nearby.values()), self.task.equation)
         if self.like is not None and self.like.started == self.started:

@@ -238,7 +238,8 @@ def sliding(friction: AnyFriction, rate: Expr) -> Scalar:
     """Return the magnitude of dry friction effort at a sliding rate, with Stribeck effect."""
     if friction.static is None or friction.stribeck_speed is None:
         return friction.coulomb or 0.0
-    # At standstill the power 0^x has no derivative by x: it is NaN, and NaN times 0 is NaN.
+    # At standstill the power 0^x has no derivative with respect to x: it is NaN, and NaN times 0 is
+    # NaN.
     ratio = (
         ca.fmax(ca.fabs(rate) / friction.stribeck_speed, LEAST_STRIBECK_RATIO)
         ** friction.stribeck_exponent

@@ -45,7 +45,7 @@ class MotionFunctions:
         return self._compile("motion", self.trace, "fast")
 
     def slopes(self, level: Level = "quick") -> Compiled:
-        """Return compiled derivatives of inverse-dynamics force and powers by q, v and a.
+        """Return compiled derivatives of inverse dynamics and powers with respect to q, v, a.
 
         Derivatives of the force take half the operations of derivatives of the accelerations, which
         need the inverse of the mass matrix. Jacobians of the force are stored in column-major

@@ -31,16 +31,16 @@ NOWHERE = (
 
 @dataclass(frozen=True)
 class Constraint:
-    """A constraint on q: functions with target values, and the directions of its reactions."""
+    """A constraint on coordinates q: functions with target values, and directions of reactions."""
 
     function: Push  # values at q, (r,), and their derivatives, (r, n)
     target: Array  # values that the functions must have, (r,)
     reactions: Array  # directions of the constraint's generalised forces, (n, k)
-    reach: float  # [m], the scale of the values and of steps
+    reach: float  # reach of the arm [m], which scales the values and steps
 
     @classmethod
     def none(cls, tangent: Tangent) -> "Constraint":
-        """Return a constraint of an arm without any functions and reactions."""
+        """Return a constraint without functions and reactions: all coordinates are free."""
         nothing, reach = np.zeros((tangent.model.size, 0)), tangent.model.reach
         return cls(lambda q: (np.zeros(0), nothing.T), np.zeros(0), nothing, reach)
 
@@ -49,8 +49,8 @@ class Constraint:
 class Balance:
     """Static balance of the generalised forces along given directions, under a constraint."""
 
-    tangent: Tangent | None  # the equation of the arm; without one no force acts
-    columns: Array  # the directions, (n, k)
+    tangent: Tangent | None  # the arm's equation of motion; if None, no force acts
+    columns: Array  # directions in the space of the n coordinates, (n, k)
     constraint: Constraint
     push: Push | None = None  # additional generalised force on the arm
 
@@ -63,7 +63,7 @@ class Balance:
         return force if self.push is None else np.asarray(force - self.push(point.q)[0])
 
     def derivatives(self, point: OperatingPoint) -> tuple[Array, Array]:
-        """Compute the derivatives of `force` with respect to a and q, (n, n) each."""
+        """Compute d force / da and d force / dq for accelerations a and coordinates q, (n, n)."""
         no_acceleration = np.zeros(len(self.columns))
         if self.tangent is None:
             return np.diag(no_acceleration), np.diag(no_acceleration)
@@ -94,7 +94,7 @@ class Balance:
         """
         stiffness = self.columns.T @ self.derivatives(point)[1] @ self.columns
         size = np.sqrt(np.maximum(np.abs(np.diag(stiffness)), 1e-300))
-        if len(self.constraint.target):  # so that steps are the shortest in q
+        if len(self.constraint.target):  # with equal scales a Newton step is the shortest in q
             size = np.full(len(size), max(float(size.max()), 1e-6))
         gradient = self.constraint.function(point.q)[1] @ self.columns
         reactions = self.columns.T @ self.constraint.reactions
@@ -107,7 +107,7 @@ class Balance:
     def step(self, point: OperatingPoint, residual: Array) -> tuple[Array, Array] | None:
         """Compute a Newton step along the directions, (k,), and the scales of the residual.
 
-        The result is None if a number is not finite.
+        Return None if the residual or its Jacobian is not finite.
         """
         matrix, rows, size = self.matrix(point)
         if not (np.all(np.isfinite(matrix)) and np.all(np.isfinite(residual))):
@@ -140,10 +140,10 @@ class Balance:
 
 @dataclass(frozen=True)
 class _Modes:
-    """Modes of stiffness and mass at a point; accelerations by residual forces along them."""
+    """Modes of stiffness and mass at a point, and accelerations of the modes by residual forces."""
 
     shapes: Any  # modes of stiffness by mass, (k, k)
-    values: Any  # their squared frequencies [1/s^2], (k,)
+    values: Any  # squared frequencies of the modes [1/s^2], (k,)
     pushes: Any  # accelerations along the modes, (k,)
 
     @property
@@ -179,7 +179,7 @@ def balance(
     constraint: Constraint | None = None,
     push: Push | None = None,
 ) -> tuple[OperatingPoint, int]:
-    """Find the point at which the forces along directions, (n, k), balance.
+    """Find the equilibrium of the forces along k directions, the columns of a matrix (n, k).
 
     Newton's method is followed by bounded descent steps if the point must be stable, or if Newton's
     method does not balance the forces along all modes.
@@ -192,7 +192,7 @@ def balance(
     Raises
     ------
     FlexarmError
-        If no such point is found.
+        If no equilibrium is found.
     """
     if constraint is None:
         assert tangent is not None  # without an equation there is nothing to balance
@@ -273,9 +273,9 @@ def _newton(problem: Balance, start: OperatingPoint) -> tuple[OperatingPoint, in
 def _converge(
     problem: Balance, point: OperatingPoint, target: Array | float
 ) -> tuple[OperatingPoint | None, int]:
-    """Return the point whose residual equals ``target``, or None if Newton's method diverges.
+    """Return the point whose residual equals ``target``, and the number of Newton steps.
 
-    Also returns the number of steps.
+    The point is None if Newton's method diverges.
     """
     reach, residual = problem.constraint.reach, problem.residual(point) - target
     for count in range(1, NEWTON_STEPS + 1):
@@ -306,7 +306,8 @@ def _advance(
 ) -> tuple[OperatingPoint, Array, float]:
     """Return the point after the largest step fraction that reduces the residual.
 
-    Also returns the residual there and the fraction, which is 0 if none reduces the residual.
+    The residual at that point and the step fraction are returned too; the fraction is 0 if no step
+    reduces the residual.
     """
     norm_before = float(np.linalg.norm(residual / rows))
     share = 1.0

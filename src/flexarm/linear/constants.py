@@ -11,7 +11,8 @@ LONGEST_STEP = 0.5  # longest step with a constraint [rad], and relative to the 
 UNBALANCED = 1e-10  # residual force that counts as rounding, relative to the largest force
 DESCENT_STEPS = 100  # largest number of descent steps
 LONGEST_DESCENT = 0.3  # largest change of a coordinate by one mode in a descent step [rad], [m]
-BALANCED = 1e-8  # distance of an equilibrium [rad], [m]; free modes [rad/s^2], [m/s^2]
+# accepted distance from equilibrium [rad], [m]; acceleration of free modes [rad/s^2], [m/s^2]
+BALANCED = 1e-8
 
 # Steady motions
 # Largest change of the forces per [rad] or [m] of joint motion that counts as steady, relative to
@@ -27,7 +28,7 @@ MOST_COMPILED_INSTRUCTIONS = (
 )
 
 # Modes and their figures
-SHOWN_MODES = 12  # modes in a figure: more lines cannot be distinguished
+SHOWN_MODES = 12  # largest number of modes in a figure; more lines cannot be distinguished
 SHOWN_PARTICIPATION = 0.02  # smallest participation of a coordinate that is drawn
 EQUAL_FREQUENCIES = (
     1e-6  # relative difference of equal frequencies, whose mode shapes are not unique
@@ -35,10 +36,11 @@ EQUAL_FREQUENCIES = (
 
 # Names of modes
 SWING_SHARE = (
-    0.5  # share of the energy: a mode with less strain energy and more joint motion is a swing
+    # share of a mode's energy; with less strain energy and more joint motion, the mode is a swing
+    0.5
 )
 SECOND_LINK_SHARE = (
-    0.4  # energy of a second link, relative to the first, above which both name a mode
+    0.4  # energy of a second link, relative to the first, above which the name of a mode has both
 )
 
 # Comparison with a refined arm

@@ -41,17 +41,17 @@ from flexarm.spatial import Array
 class Steps:
     """Values of a quantity for a refined arm, with all or only some of its shape functions."""
 
-    active: Array  # with all shapes in the directions in which the original arm has shapes
-    active_coarser: Array  # as ``active``, without the last two shapes of each direction
-    full: Array  # with all shapes in every direction
-    full_coarser: Array  # as ``full``, without the last two shapes of each direction
+    active: Array  # value with all shapes in the directions in which the original arm has shapes
+    active_coarser: Array  # like ``active``, without the last two shapes of each direction
+    full: Array  # value with all shapes in every direction
+    full_coarser: Array  # like ``full``, without the last two shapes of each direction
 
     def shapes(self, value: Array) -> Array:
         """Return the error of a quantity caused by too few shapes of the original arm."""
         return np.abs(value - self.active) + np.abs(self.active - self.active_coarser)
 
     def beyond(self, other: "Steps") -> Array:
-        """Return the difference from another beam theory's value, plus its discretisation error."""
+        """Return the difference from another theory's value, plus a discretisation error."""
         change, coarser = self.active - other.active, self.active_coarser - other.active_coarser
         return np.abs(change) + np.abs(change - coarser)
 
@@ -98,7 +98,7 @@ class RefinedArm:
             self.push = lambda _: (force, no_stiffness)
 
     def columns(self, locked: Set[str], without: Set[int]) -> tuple[list[int], Array]:
-        """Return the free coordinates that remain without given amplitudes, and their motions.
+        """Return the coordinates that stay free if given amplitudes are fixed, and a motion matrix.
 
         Column j of the motion matrix, (n, r), is the motion of all n coordinates per unit of free
         coordinate j. The amplitudes with the indices ``without`` are fixed.
@@ -187,7 +187,7 @@ def run_rest_errors(run: RunData) -> RestErrors:
     Raises
     ------
     FlexarmError
-        In the cases of `rest_errors`.
+        If the arm cannot be refined, or no equilibrium of the refined arm is found.
     """
     model, u = run.model, run.u[-1]
     fixed_indices = set(run.phases[-1].held if run.phases else model.prescribed)
@@ -346,7 +346,8 @@ class Equilibrium(Summarised):
     def errors(self) -> RunErrors:
         """Relative errors of the deflections caused by beam theory and shape functions.
 
-        They are estimated by comparison with a refined arm, also for steadily rotating joints.
+        The errors are estimated by comparison with a refined arm, also for steadily rotating
+        joints.
         """
         model, point = self.model, self.point
         rows = np.array([0.0]), point.q[None], point.v[None], point.u[None]
@@ -463,8 +464,8 @@ def settle_down(
 ) -> Equilibrium:
     """Compute an equilibrium from compiled equations; arguments as for `equilibrium`.
 
-    ``push`` is an additional force on joints that are free to settle; ``rates`` (n,) replace the
-    speeds.
+    ``push`` is an additional generalised force on joints that are free to settle; ``rates`` (n,)
+    replace the speeds.
     """
     model = tangent.model
     q, v = held_state(model, joints, speeds, t)
@@ -493,7 +494,7 @@ def settle_down(
 
 
 def settling_directions(model: Model, settle: Sequence[str]) -> Array:
-    """Return the motions of the links and of the joints ``settle``, (n, k); a free base is held."""
+    """Return the directions in which links and joints ``settle`` move, (n, k); the base is held."""
     locked = {axis.name for axis in model.axes} - set(settle)
     _, columns = moves(model, locked)
     return np.asarray(columns[:, ~_base_columns(model, columns)])

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 WORDS: dict[Direction, str] = {
     "y": "bending y", "z": "bending z", "twist": "torsion", "x": "stretch",
 }  # fmt: skip
-BODY = "deformation"  # direction of a body of any shape, which has no axis
+BODY = "deformation"  # direction name of a flexible body without a beam axis
 LINKS = (*WORDS.values(), BODY)
 ENDINGS = {"vibration": "swing", "decay": "decay", "growth": "fall"}
 
@@ -64,8 +64,8 @@ ENDINGS = {"vibration": "swing", "decay": "decay", "growth": "fall"}
 class Group:
     """A store of strain energy: a link in one direction, a transmission or a spring."""
 
-    owner: str  # such as ``link 2``
-    what: str  # such as ``bending y``
+    owner: str  # component, such as ``link 2``
+    what: str  # kind of deformation, such as ``bending y``
     energy: Array  # contribution of the component to the elastic stiffness, (n, n)
     amplitudes: tuple[int, ...] = ()  # indices of a link's coordinates in that direction
 
@@ -74,9 +74,9 @@ class Group:
 class Title:
     """Name of a mode without its number, such as ``link 2 bending y``."""
 
-    places: frozenset[int]  # indices of the energy-storing groups in the name
-    what: str  # such as ``bending y``
-    words: str  # such as ``link 2 bending y``
+    places: frozenset[int]  # indices of the energy-storing groups named in the title
+    what: str  # kind of deformation, such as ``bending y``
+    words: str  # whole title, such as ``link 2 bending y``
 
 
 def strain_groups(model: Model, elastic: Array, q: Array) -> list[Group]:
@@ -130,8 +130,8 @@ def place_energies(
 
     Notes
     -----
-    The energy of a link in one direction is the kinetic energy of its coordinates i, the sum of
-    ``|lambda|^2 q_i (M q)_i`` with eigenvalue lambda, mode shape q and mass matrix M. About rest
+    The energy of a link in one direction is the kinetic energy of the link's coordinates i, the sum
+    of ``|lambda|^2 q_i (M q)_i`` with eigenvalue lambda, mode shape q and mass matrix M. About rest
     without loads it equals the strain energy.  About a stretched, loaded or rotating state it
     includes the stiffness by tension and rotation, but not the strain by Coriolis forces in a
     direction that hardly moves. For motions without oscillation, strain energy is returned instead.
@@ -218,7 +218,7 @@ def axis_title(axis: Axis) -> str:
 
 
 def _title(groups: Sequence[Group], energies: Array) -> Title:
-    """Return a mode's title from the component with the most energy, or from two such links."""
+    """Return a mode's title from the component with the most energy, or from two links."""
     dominant, *lower = (int(k) for k in np.argsort(-energies))
     direction, places = groups[dominant].what, [dominant]
     if lower and direction in LINKS and groups[lower[0]].what == direction:
@@ -380,8 +380,8 @@ class Modes(Summarised):
     def errors(self) -> tuple[FrequencyErrors | None, ...]:
         """Error estimates of the frequencies, in the order of ``modes``.
 
-        They are None for motions without oscillation, and for all modes if the arm moves or cannot
-        be refined.
+        Errors are None for motions without oscillation, and for all modes if the arm moves or
+        cannot be refined.
         """
         locked = {name for name, state in self.states.items() if state == "locked"}
         pairs = [(mode.eigenvalue, mode.shape) for mode in self.modes]
@@ -446,8 +446,7 @@ def modes(
     Returns
     -------
     Modes
-        The modes. They include gyroscopic forces, and the stiffness due to gravity, loads and
-        rotation.
+        The modes, with gyroscopic forces and the stiffness due to gravity, loads and rotation.
 
     Raises
     ------
@@ -506,7 +505,7 @@ def joint_states(
 ) -> dict[str, State]:
     """Return ``free`` or ``locked`` for each joint by name.
 
-    With ``auto``, all joints are locked if ``given``: if the user states any position or speed.
+    With ``auto``, all joints are locked if the user states a position or speed (``given``).
     """
     word: State = "free"
     by_name: Mapping[str, State] = {}

@@ -122,11 +122,11 @@ class DryFriction:
 
 @direct_operators()
 def trace(model: Model) -> ca.Function:
-    """Trace an arm's matrices and forces as one CasADi function of coordinates q and rates v.
+    """Build a CasADi function that computes an arm's matrices and forces from q and v.
 
     The outputs are: mass matrix (n, n), inertial force with gravity at zero acceleration (n,),
-    elastic force (n,), elastic stiffness without preload (n, n), the damping force's derivative by
-    v (n, n), and the centre of mass of all moving bodies, (3,).
+    elastic force (n,), elastic stiffness without preload (n, n), the damping force's derivative
+    with respect to v (n, n), and the centre of mass of all moving bodies, (3,).
     """
     q, v = symbol(model, "q"), symbol(model, "v")
     equation = formulation("composite", model).formulation
@@ -163,7 +163,7 @@ def lock_drives(model: Model, linear: LinearModel) -> LinearModel:
 
 
 def moves(model: Model, locked: Set[str]) -> tuple[list[int], Array]:
-    """Compute the motions that remain with given joints locked and prescribed joints at rest.
+    """Compute the motions of an arm with given joints locked and prescribed joints at rest.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def moves(model: Model, locked: Set[str]) -> tuple[list[int], Array]:
     return coordinates, columns
 
 
-# (rows, inputs): values and directional derivatives.
+# Function (number of directions, inputs) -> values and directional derivatives.
 _Call = Callable[[int, Sequence[Array]], tuple[Array, ...]]
 ANCHOR = 7  # index of the reference attitudes among the inputs
 LEFT_OUT = DryFriction()  # no Coulomb friction
@@ -249,13 +249,13 @@ class Tangent:
         return self._call("equation", point, a, zeros, zeros, zeros)[0].reshape(np.shape(a))
 
     def matrices(self, point: OperatingPoint, a: Array) -> LinearModel:
-        """Return mass, damping and stiffness, the derivatives of `force` by a, v and q."""
+        """Return mass, damping and stiffness: derivatives of `force` with respect to a, v and q."""
         mass, damping, stiffness = self._columns("equation", point, a)
         damping = damping + self.friction.damping(self.model, point.v)
         return LinearModel(mass, stiffness, damping, self.model.names, self.inputs)
 
     def elastic(self, point: OperatingPoint) -> Array:
-        """Compute the elastic stiffness, the derivative of the elastic force by q, (n, n)."""
+        """Compute the elastic stiffness: derivative of the elastic force with respect to q."""
         n = self.model.size
         zeros = np.zeros((n, n))
         return self._call("elastic", point, zeros[0], np.eye(n), zeros, zeros)[1].T
@@ -263,8 +263,8 @@ class Tangent:
     def accelerations(self, point: OperatingPoint, columns: Array | None = None) -> Array:
         """Compute accelerations, (n,); prescribed coordinates have their prescribed accelerations.
 
-        The other coordinates move along the k directions ``columns``, (n, k); if None, each of them
-        moves freely.
+        The other coordinates move along the k directions ``columns``, (n, k); if None, each of the
+        other coordinates moves freely.
 
         Raises
         ------
@@ -283,7 +283,7 @@ class Tangent:
         return a
 
     def slopes(self, points: Sequence[OperatingPoint]) -> Array:
-        """Compute derivatives of accelerations by q, v and u, (T, n, 2n + k), at T points.
+        """Compute derivatives of accelerations with respect to q, v, u at T states, (T, n, 2n + k).
 
         Prescribed coordinates are treated as free.
         """
@@ -324,13 +324,13 @@ class Tangent:
         zeros = np.zeros((1, self.model.size))
         value = self._call("tip", point, a, zeros, zeros, zeros)[0][0]
         by_a, by_v, by_q = self._columns("tip", point, a)
-        by_q[3:6] = by_a[15:]  # rotation by coordinate equals angular velocity by rate
+        by_q[3:6] = by_a[15:]  # d rotation / d coordinate = d angular velocity / d rate
         return value, by_q, by_v, by_a
 
     def _columns(
         self, name: str, point: OperatingPoint, a: Array, *, only_mass: bool = False
     ) -> tuple[Array, ...]:
-        """Compute derivatives of a function by accelerations, rates and coordinates."""
+        """Compute a function's derivatives with respect to accelerations, rates, coordinates."""
         n, places = self.model.size, (2, 1, 0)[: 1 if only_mass else 3]
         change = self._call(name, point, a, *_units(n, places))[1]
         return tuple(np.swapaxes(change.reshape(len(places), n, -1), 1, 2))
@@ -373,7 +373,7 @@ def _trace_small(name: str, composite: Formulation) -> ca.Function:
 
 @direct_operators()
 def _trace(name: str, composite: Formulation) -> ca.Function:
-    """Trace a function and its directional derivative."""
+    """Build a CasADi function with the value and the directional derivative of an expression."""
     labels = ["q", "v", "a", "w", "dq", "dv", "da"]
     symbols = [symbol(composite.model, label) for label in labels]
     q, v, a, w, dq, dv, da = symbols
@@ -420,7 +420,7 @@ def _interpreted(function: ca.Function) -> _Call:
 
 
 def _equation(model: Model, q: Expr, v: Expr, a: Expr, w: Expr) -> tuple[Expr, Expr]:
-    """Trace the generalised force twice: with and without Coulomb friction."""
+    """Return expressions of the generalised force with and without Coulomb friction."""
     composite = formulation("composite", model).formulation
     inertial = composite.inertial_expression(q, v, a, gravity=True)
     rest_force = inertial + elastic_force(model, q) - wrench_force(model, q, w)

@@ -357,7 +357,7 @@ class Shapes:
         return -self.shear[direction] * self.values(direction, x, 3)
 
     def displacement(self, x: Array, nu: int = 0) -> Array:
-        """Evaluate the displacement per amplitude, or its nu-th derivative by x, (len(x), 3, m)."""
+        """Evaluate displacements per amplitude, or their nu-th x-derivative, (len(x), 3, m)."""
         return np.stack([self.values(d, x, nu) for d in ("x", "y", "z")], axis=-2)
 
     def rotation(self, x: Array) -> Array:

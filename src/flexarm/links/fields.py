@@ -23,8 +23,8 @@ class Amounts:
     rate: Expr  # their rates, (K,)
     bias: Expr  # their second time derivatives at zero accelerations, (K,)
     k: int  # number of link coordinates
-    # Derivatives by the link coordinates, (K, k); None for a beam of constant length, whose link
-    # coordinates are the variables.
+    # Derivatives with respect to the link coordinates, (K, k); None for a beam of constant length,
+    # whose link coordinates are the variables.
     columns: Expr | None
     length: Expr  # exposed length [m], which scales positions; 1 for constant length
     out: Expr  # rate of the exposed length [m/s]; 0 for constant length

@@ -328,7 +328,8 @@ class _CKernel(KernelWalk):
 
     def count(self, node: ast.For, name: str, rounds: Rounds, body: Callable[[], bool]) -> None:
         stop, step = rounds.stop.code, rounds.step
-        if stop.effect and stop.text not in dict(self.parameters):  # the loop body might change it
+        # the loop body might change the value
+        if stop.effect and stop.text not in dict(self.parameters):
             stop = self.hold(int, stop)
         increment = f"++{name}" if step == 1 else f"{name} += {step}"
         test = f"{name} {'<' if step > 0 else '>'} {stop.within(SUM)}"

@@ -143,7 +143,8 @@ class KernelText:
         slot = self._slot(path)
         if part.storage == "constant":
             value = self.thread.value(path)
-            if path.name in self.bound:  # an address of the CPU process: its presence only
+            # an address in the CPU process; kernels on a GPU only test whether it is 0
+            if path.name in self.bound:
                 value = bool(value)
             self._store(path.record, slot, f"{kind} {_constant(part, value)}")
             return

@@ -125,7 +125,7 @@ def paths_to(
 ) -> list[RecordPath]:
     """Return the paths to an array, or to all arrays of a table of pointers."""
     array = getattr(record, name)
-    if name not in tables or not array[0]:  # no equations: the table has pointers to 0
+    if name not in tables or not array[0]:  # without equations the table has null pointers
         return [RecordPath(r, name)]
     return [RecordPath(r, name, k) for k in range(len(array))]
 

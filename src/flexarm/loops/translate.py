@@ -118,7 +118,7 @@ class _LlvmKernel(KernelWalk):
 
     def reserve(self, name: str, count: int) -> None:
         array = self.entry.alloca(ir.ArrayType(F64, count))
-        array.type = PTR  # like all other arrays
+        array.type = PTR  # all arrays have this LLVM type
         for k in range(count):
             place = self.element(array, float, ir.Constant(I64, k))
             self.b.store(ir.Constant(F64, 0.0), place)

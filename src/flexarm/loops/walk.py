@@ -47,7 +47,7 @@ class Place(NamedTuple):
 class Rounds(NamedTuple):
     """Start, stop and step of a ``for`` loop over ``range``."""
 
-    # first: first value of the counter. stop: end of the range, excluded.
+    # first: first value of the counter. stop: end of the range, which the counter does not reach.
     first: Value
     stop: Value
     step: int

@@ -76,7 +76,8 @@ class Memory:
     # Nonzero contents, with their addresses.
     parts: list[tuple[int, bytes]] = field(default_factory=list)
     _known: dict[int, int] = field(default_factory=dict)
-    _kept: list[Any] = field(default_factory=list)  # keeps objects alive: unique ids
+    # keeps objects alive, so that their ids stay unique
+    _kept: list[Any] = field(default_factory=list)
 
     def room(self, size: int) -> int:
         """Reserve ``size`` bytes of the module's memory; return their address, a multiple of 16."""

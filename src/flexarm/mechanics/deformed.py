@@ -86,7 +86,7 @@ def _refuse_many(stations: int) -> None:
 
 
 def tip_rows(model: Model, link: WholeLink, q: Array) -> Array:
-    """Return the Jacobian by q of a link's tip displacements [m] and twist times length.
+    """Return d/dq of a link's tip displacements [m] and of its tip twist times length.
 
     Each row has shape (n,); rows of zeros are omitted.
     """

@@ -61,7 +61,7 @@ def station(model: Model, index: int, q: Expr, v: Expr) -> RailStation:
 
 
 def joint_columns(model: Model, index: int, q: Expr) -> Expr:
-    """Return the Jacobian (6, k) of a link's frame K by its k joint coordinates.
+    """Return the Jacobian (6, k) of a link's frame K with respect to its k joint coordinates.
 
     Rows are angular and linear velocity in axes of K per rate of joint coordinate.
     """
@@ -72,7 +72,7 @@ def joint_columns(model: Model, index: int, q: Expr) -> Expr:
 
 
 def riding_columns(part: LinkModel, at: RailStation) -> Expr:
-    """Return the Jacobian (6, 1) of a riding link's frame K by its station on the rail.
+    """Return the Jacobian (6, 1) of a riding link's frame K for its station on the rail.
 
     Rows are angular and linear velocity in axes of K per rate of the station.
     """
@@ -126,7 +126,7 @@ class _Curves:
         return total
 
     def rows(self, series: Array) -> list[Expr]:
-        """Return m curves and their derivatives by distance at x, (1, m) each.
+        """Return m curves and their derivatives with respect to distance at x, (1, m) each.
 
         Coefficients have shape (orders of derivative, panels, terms, m).
         """

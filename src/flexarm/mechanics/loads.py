@@ -112,7 +112,7 @@ class Coulomb:
     smoothing: float
 
     def slope(self, rate: float) -> float:
-        """Return the derivative of the friction force by the rate."""
+        """Return the derivative of the friction force with respect to the rate."""
         return self.force / self.smoothing * (1 - math.tanh(rate / self.smoothing) ** 2)
 
 
@@ -233,7 +233,7 @@ def spring(stiffness: Any, wound: Expr) -> tuple[Expr, Expr]:
 
 
 def _lever(axis: Axis, q: Expr) -> Scalar:
-    """Return the derivative of a transmission's wind-up by the motor position."""
+    """Return the derivative of a transmission's wind-up with respect to the motor position."""
     drive = axis.acts.drive
     error = None if drive is None else drive.kinematic_error
     if drive is None or error is None or axis.motor is None:

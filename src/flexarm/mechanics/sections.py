@@ -62,7 +62,7 @@ def beyond(tip: Local, along: float) -> Local:
 
 
 def quadratic_section(d: Expr, linear: Array, quadratic: Array) -> tuple[Expr, Expr]:
-    """Compute ``linear d + 1/2 d^T quadratic d``, (3,), and its derivative by d, (3, m)."""
+    """Compute ``linear d + 1/2 d^T quadratic d``, (3,), and its gradient in d, (3, m)."""
     columns = type(d)(constant(linear))
     value = constant(linear) @ d
     for k in range(3):

@@ -39,7 +39,8 @@ MOST_PIECES, FEW_PIECES, MANY_COORDINATES = 16, 4, 16
 # Planned motions
 INTERVAL_PARTS = 2  # parts of an interval of the inputs; limits are checked at their ends
 EFFORT_POINTS = 41  # points along a motion at which efforts are estimated
-FIRST_EFFORT_SHARE = 0.6  # share of the effort left after holding that a first motion uses
+# share that a first motion uses of the effort beyond the one that holds the arm
+FIRST_EFFORT_SHARE = 0.6
 HOPELESS_EFFORT = 5.0  # effort over its limit above which no motion of similar duration exists
 LEAST_INPUT_SCALE = 0.05  # least scale of an input, relative to the largest input
 TOLERATED_VIBRATION = 1e-3  # default tolerance of vibration, relative to the unshaped motion's
@@ -73,7 +74,7 @@ SAME_SHAPE_COSINE = 0.5  # least cosine between the shapes of one mode at two po
 
 # Input shapers
 EI_VIBRATION = 0.05  # vibration left by an EI shaper at its frequency, relative to the unshaped
-CURVE_RANGE = 0.5, 1.5  # frequencies of a robustness curve
+CURVE_RANGE = 0.5, 1.5  # frequencies of a robustness curve, relative to the design frequency
 
 # Shaped motions
 TABLE_POINTS = 400  # points of the table of a smooth shaped motion

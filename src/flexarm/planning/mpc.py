@@ -1,10 +1,11 @@
-"""Model predictive control: each sample optimises a horizon and applies the first interval.
+"""Model predictive control: at each sample the inputs over a horizon are optimised.
 
-Intervals may be longer than vibration periods: within each interval the equations are linearised
-about the last prediction and solved by the matrix exponential (exponential Rosenbrock-Euler). Each
-sample evaluates the accelerations at the beginning of all intervals, linearises the equations of
-the last interval, and solves one quadratic program for the inputs. This is a real-time iteration,
-in which the linear models of the earlier intervals are a few samples old.
+Only the inputs of the horizon's first interval are applied. Intervals may be longer than vibration
+periods: within each interval the equations are linearised about the last prediction and solved by
+the matrix exponential (exponential Rosenbrock-Euler). Each sample evaluates the accelerations at
+the beginning of all intervals, linearises the equations of the last interval, and solves one
+quadratic program for the inputs. This is a real-time iteration, in which the linear models of the
+earlier intervals are a few samples old.
 """
 
 import contextlib
@@ -276,7 +277,7 @@ class Mpc(Summarised):
     def _start(self, now: Array, goal: Goal, begun: int) -> None:
         """Compute the first prediction for a target, starting from an arm at rest.
 
-        Several iterations are used, or only one if they diverge.
+        Several iterations are used, or only one if several diverge.
         """
         for count in (FIRST_ITERATIONS, 1):
             self.x[:], self.u[:] = now, goal.u[-1]
@@ -335,7 +336,7 @@ class Mpc(Summarised):
     def _append(self, goal: Goal, j: int) -> None:
         """Add the cost of interval j to the Hessian, and propagate derivatives over the interval.
 
-        Propagated are the derivatives of the states with respect to all inputs.
+        The derivatives of the states with respect to all inputs are propagated.
         """
         k, n = len(self.names), 2 * self._n
         own = slice(j * k, (j + 1) * k)
@@ -428,7 +429,7 @@ def mpc(
     arm
         The arm that the controller assumes. Its servos, brakes, inputs and events are ignored.
     period
-        Time between two samples [s], and length of an interval.  It may be longer than the periods
+        Time between two samples [s], and length of an interval; both may be longer than the periods
         of fast vibrations.
     intervals
         Number of intervals of the horizon.

@@ -238,7 +238,8 @@ def plan(
     limits
         Limits of the motion; effort and speed limits that are None are taken from the model file.
     intervals
-        Number of intervals of the inputs.  They may be longer than the periods of fast vibrations.
+        Number of intervals of the inputs. Intervals may be longer than the periods of fast
+        vibrations.
     joining
         ``cubic``: inputs are cubic splines, smooth at both ends. ``hold``: inputs are constant in
         each interval, as from a digital controller, which suits the aim ``time`` best.
@@ -426,7 +427,7 @@ def _rigid_inputs(
 ) -> Array:  # fmt: skip
     """Return the rigid arm's inputs in a smooth motion that lasts ``length`` seconds, (T, k).
 
-    They are evaluated at ``shares`` of the duration.
+    The inputs are evaluated at the fractions ``shares`` of the duration.
     """
     move = joint_move(problem.model, to, Timing("quintic", 1.0), start=start)
     q, v, a = move.at(np.minimum(shares, 1.0 - 1e-12))
@@ -497,9 +498,11 @@ class _Judged:
     found: Iterate  # the motion
     run: Run  # simulation of the motion at a tight tolerance with many samples
     after: float  # time that is simulated after the motion's end [s]
-    miss: float  # distance from rest at the goal, relative to the ranges
-    used: tuple[float, ...]  # largest value over limit of each limited quantity except inputs
-    margins: dict[str, float]  # largest value over limit by name of the quantity, inputs first
+    miss: float  # distance from rest at the goal, relative to the ranges of coordinates and rates
+    # largest value divided by the limit, for each limited quantity except inputs
+    used: tuple[float, ...]
+    # largest value divided by the limit, by name of the limited quantity, inputs first
+    margins: dict[str, float]
     count: int  # number of iterations
 
 
@@ -558,7 +561,8 @@ def _verify(program: NonlinearProgram, plan: Iterate, after: float, count: int) 
 def _within_limits(program: NonlinearProgram, first: Iterate, after: float) -> _Judged:
     """Return the optimal motion that satisfies all limits also between samples.
 
-    Limits are tightened and the optimisation repeated while peaks between samples exceed them.
+    Limits are tightened and the optimisation repeated while peaks between samples exceed the
+    limits.
     """
     total = 0
     for _ in range(LIMIT_TIGHTENINGS):

@@ -89,7 +89,8 @@ class Inputs:
 
         Derivatives are with respect to normalised time.
         """
-        begins = (np.arange(self.steps) + 1e-9) / self.steps  # the highest order jumps at knots
+        # the highest derivative jumps at knots
+        begins = (np.arange(self.steps) + 1e-9) / self.steps
         orders = range(self.degree + 1)
         return np.array([self._spline(np.eye(self.count), begins, k) for k in orders])
 
@@ -112,7 +113,7 @@ class Inputs:
     def _spline(self, values: Array, shares: Array, order: int = 0) -> Array:
         """Return the spline with control values (count, ...), or a derivative of it.
 
-        It is evaluated at the normalised times ``shares``.
+        The spline is evaluated at the normalised times ``shares``.
         """
         from scipy.interpolate import BSpline
 
@@ -342,7 +343,8 @@ class MotionProblem:
         return np.concatenate([(run.q[row] - self.goal)[self.kept], run.v[row][self.kept]])
 
 
-Measure = Callable[[Array, Array, Array], Array]  # (q, v, u), (T, ...) each, to (T, r)
+# function of q, v and u, (T, ...) each, with values (T, r)
+Measure = Callable[[Array, Array, Array], Array]
 ByName = WithUnit | Mapping[str, WithUnit] | None
 FORCES = {"base_force": "N", "base_torque": "N m"}
 
@@ -392,7 +394,7 @@ class Limit:
         return replace(self, share=self.share * min(1.0, 0.995 / peak))
 
     def linear(self, q: Array, v: Array, u: Array) -> tuple[Array, Array, Array, Array]:
-        """Return the quantity, (T, r), and its derivatives by q, v and u, (T, r, n) and (T, r, k).
+        """Return the quantity, (T, r), and its q-, v- and u-derivatives, (T, r, n) and (T, r, k).
 
         Derivatives are finite differences.
         """
@@ -429,8 +431,8 @@ def list_limits(problem: MotionProblem, limits: Limits) -> tuple[Limit, ...]:
 def linear_limits(problem: MotionProblem, limits: Limits) -> tuple[Array, Array, Array]:
     """Return the arrays rows, low and top of the linear limits ``low <= rows @ (q, v) <= top``.
 
-    They limit speeds, deflections and joint positions; speeds and deflections are relative to their
-    limits.
+    The rows limit speeds, deflections and joint positions; speeds and deflections are relative to
+    their limits.
     """
     for name in ("strain", "base_force", "base_torque"):
         if getattr(limits, name):

@@ -30,9 +30,9 @@ from flexarm.spatial import Array
 
 
 def sensitivity(problem: MotionProblem, inputs: Inputs, duration: float, run: Run) -> Array:
-    """Return derivatives of the states x = (q, v) of a run by the inputs' control values.
+    """Return derivatives of a run's states (q, v) with respect to the inputs' control values.
 
-    They are evaluated at the ends of all parts of the inputs' intervals.
+    The derivatives are evaluated at the ends of all parts of the inputs' intervals.
 
     Returns
     -------
@@ -54,8 +54,8 @@ def sensitivity(problem: MotionProblem, inputs: Inputs, duration: float, run: Ru
 def propagators(problem: MotionProblem, inputs: Inputs, run: Run, h: float) -> Array:
     """Return the solution matrices of the linearised equations over each part of a run.
 
-    They map the state at the start and the derivatives of the inputs to the state at the end, shape
-    (steps, 2n, 2n + orders k); ``h`` is the length of a part [s].
+    The matrices map the state at the start and the derivatives of the inputs to the state at the
+    end, shape (steps, 2n, 2n + orders k); ``h`` is the length of a part [s].
     """
     n, k = problem.model.size, len(problem.names)
     orders = len(inputs.derivatives)
@@ -84,9 +84,9 @@ def propagators(problem: MotionProblem, inputs: Inputs, run: Run, h: float) -> A
 
 
 def accelerations(problem: MotionProblem, inputs: Inputs, run: Run) -> Array:
-    """Return derivatives of the accelerations by q, v and u, shape (steps, n, 2n + k).
+    """Return derivatives of the accelerations with respect to q, v and u, shape (steps, n, 2n + k).
 
-    They are evaluated in the middle of each part of the inputs' intervals.
+    The derivatives are evaluated in the middle of each part of the inputs' intervals.
     """
     middles = slice(1, 2 * inputs.steps, 2)
     t, q, v, u = run.t[middles], run.q[middles], run.v[middles], run.u[middles]
@@ -120,7 +120,7 @@ class NonlinearProgram:
     """Optimisation of a motion: least inputs that reach the goal within the limits."""
 
     # problem, inputs and limits: the motion problem, the spline basis of its inputs, and the limits
-    # that it must not exceed.
+    # that the motion must not exceed.
     problem: MotionProblem
     inputs: Inputs
     limits: tuple[Limit, ...]
@@ -259,7 +259,7 @@ class MotionResiduals:
         ])  # fmt: skip
 
     def jacobian(self, x: Array, weight: float) -> Array:
-        """Return the Jacobian of the residuals by the unknowns."""
+        """Return the Jacobian of the residuals with respect to the unknowns."""
         now = self.motion(x)
         if x.tobytes() not in self.slopes:
             self.slopes[x.tobytes()] = self.program.slopes(now)

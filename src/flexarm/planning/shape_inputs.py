@@ -340,7 +340,8 @@ class ShapedInputs(Summarised):
     def runs(self) -> tuple[Run, Run]:
         """Simulations of the arm without and with shaped motions.
 
-        They continue for two periods of the slowest vibration after the end of the shaped motion.
+        The simulations continue for two periods of the slowest vibration after the end of the
+        shaped motion.
         """
         slowest = 2 * np.pi / self.vibrations[-1].first(1)[0][0]
         t_end = self.end + 2 * float(slowest)
@@ -356,7 +357,7 @@ class ShapedInputs(Summarised):
         """Residual vibration amplitude of the tip [m], without and with shaping.
 
         The amplitude is evaluated after the end of the shaped motion. A warning is issued if
-        shaping increases it.
+        shaping increases the amplitude.
         """
         first, second = (run.settling(self.end).swing for run in self.runs)
         if second > first:

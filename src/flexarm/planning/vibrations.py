@@ -26,7 +26,7 @@ class Vibrations:
     frequency: Array  # natural frequencies [rad/s], slowest first, (k,)
     damping: Array  # damping ratios, (k,)
     names: tuple[str, ...]  # names, as of modes
-    swing: Array  # tip amplitude by mode after a step of all targets by their range [m], (k,)
+    swing: Array  # tip amplitude [m] of each mode after all targets step by their range, (k,)
     lags: dict[str, complex]  # eigenvalues [1/s] of modes that decay without vibration, by name
     shapes: Complex  # mode shapes of unit kinetic energy, (n, k)
 
@@ -150,7 +150,7 @@ def _servo(tangent: Tangent, servo: Servoed) -> tuple[Array, float, float]:
 
 
 def _force(tangent: Tangent, whole: LinearModel, name: str, s: Complex) -> Complex:
-    """Return the generalised forces (n, k) by a unit set-point of a joint, at k eigenvalues s.
+    """Return the generalised forces (n, k) due to a joint's unit set-point, at k eigenvalues s.
 
     The set-point is a servo's target or a prescribed coordinate.
     """

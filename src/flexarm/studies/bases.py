@@ -104,16 +104,16 @@ def recounted(arm: Arm, shape_counts: Mapping[int, Counts]) -> Arm:
 
 
 def stretched(arm: Arm) -> Arm | None:
-    """Return the arm with one more axial shape in each link whose section states EA.
+    """Return the arm with one more axial shape in each link whose section has EA.
 
-    The result is None if no link with a changeable number of shape functions states EA.
+    Return None if EA is unknown for every link whose number of shape functions can be changed.
     """
     able = {i: n for i, n in numbers(arm).items() if _stiff(arm.links[i]).x}
     return recounted(arm, {i: n._replace(x=n.x + 1) for i, n in able.items()}) if able else None
 
 
 def widened(arm: Arm, still: Collection[tuple[int, Direction]] = ()) -> Arm:
-    """Return the arm with at least one shape in each direction whose stiffness is stated.
+    """Return the arm with at least one shape in each direction whose stiffness a section has.
 
     Directions in ``still``, pairs (link index, direction), remain without shapes.
     """
@@ -144,8 +144,8 @@ def reference(arm: Arm) -> Arm:
     """Return the arm on the reference basis: eight mass-normalised loaded modes per direction.
 
     The modes are computed with locked joints and supplemented by static shapes. Static shapes are
-    omitted if the model cannot be built with them. An example is a link with a heavy tip body,
-    whose loaded modes already span the static shapes.
+    omitted if the model cannot be built with them, as for a link with a heavy tip body, whose
+    loaded modes already span the static shapes.
     """
 
     def many(_: Counted, number: Counts, *, static: bool) -> Counted:
@@ -158,7 +158,7 @@ def reference(arm: Arm) -> Arm:
 def families(arm: Arm) -> dict[str, Arm]:
     """Return variants of the arm with other families of shape functions, by name of the family.
 
-    Each variant has as many shape functions as the arm. The result is empty if the model file
+    Each variant has as many shape functions as the arm. No variants are returned if the model file
     refers to individual modal amplitudes, which are undefined in other families.
     """
     flexible = [link for link in arm.links if link.beam]
@@ -186,12 +186,12 @@ def can_enrich(link: Link) -> bool:
 
 
 def of_family(link: Link) -> bool:
-    """Return whether the link's shapes can be added one at a time, unlike elements of a mesh."""
+    """Return whether shapes can be added to a link one at a time, unlike elements to a mesh."""
     return can_enrich(link) and not isinstance(link.shapes, MESHES)
 
 
 def _buildable(*arms: Arm) -> Arm:
-    """Return the first arm for which a model can be built; the last arm if none can."""
+    """Return the first arm of a list of which a model can be built, or else the last arm."""
     for arm in arms[:-1]:
         try:
             build(arm, stiffening=False)
@@ -205,8 +205,8 @@ def _counted(arm: Arm, change: Callable[[Counted, int], int], *, static: bool = 
     """Return the arm with the number n of shapes per direction replaced by ``change(shapes, n)``.
 
     The first argument of ``change`` is the link's choice of shapes. Directions without shape
-    functions are unchanged. If ``static``, static shapes are added to the families that have them
-    as an option.
+    functions are unchanged. With ``static``, static shapes are added to shapes of the families that
+    have this option.
     """
 
     def made(choice: Counted, number: Counts) -> Counted:
@@ -224,8 +224,8 @@ def _changed(
 ) -> Arm:
     """Return the arm with the shapes of each link i replaced by ``make(shapes, counts[i])``.
 
-    ``shape_counts`` maps link indices to counts. By default it contains all links whose number of
-    shapes can be changed, with their present counts.
+    ``shape_counts`` maps link indices to counts; by default, each link whose number of shapes can
+    be changed to its present count.
     """
     links = list(arm.links)
     for i, number in (numbers(arm) if shape_counts is None else shape_counts).items():
@@ -250,8 +250,8 @@ def _keys(number: Counts) -> dict[str, int]:
 def _less(number: Counts) -> Counts:
     """Return the numbers of fixed-interface modes for ``number`` Craig-Bampton shapes in total.
 
-    The difference consists of the static shapes of the tip: two per bending direction, one for
-    twist and one for stretch. At least one fixed-interface mode remains.
+    The other Craig-Bampton shapes are the static shapes of the tip: two per bending direction, one
+    for twist and one for stretch. At least one fixed-interface mode remains.
     """
     beams = [max(n - 2, 1) if n else 0 for n in (number.y, number.z)]
     rods = [max(n - 1, 1) if n else 0 for n in (number.twist, number.x)]
@@ -323,10 +323,10 @@ class ShapeRuns:
 
 
 def differences(run: Run, best: Run) -> dict[str, float]:
-    """Return the largest difference of tip deflections of two runs, relative to their range.
+    """Return the largest differences of the links' tip deflections between two runs, by link name.
 
-    The result has one entry by name of each link that deflects; the range is that of the run
-    ``best``.
+    Differences are relative to the range of the deflection in the run ``best``. Links that do not
+    deflect are omitted.
     """
     errors = {}
     for part, other in zip(run.model.links, best.model.links, strict=True):
@@ -458,8 +458,8 @@ class ShapeSearch:
     def _first(self, base: Arm) -> Arm | None:
         """Return the arm without shapes of small contribution, within the requested error.
 
-        If the error is too large, fewer shape functions are removed; the result is None if even the
-        full basis exceeds the requested error.
+        If the error is too large, fewer shape functions are removed. Return None if even the full
+        basis exceeds the requested error.
         """
         tails = self._tails(base)
         order = sorted(tails, key=lambda place: tails[place])
@@ -508,13 +508,13 @@ class ShapeSearch:
             error = self.error(arm, rtol)
             if error is not None and error <= self.want:
                 break
-        assert error is not None  # this error was computed before
+        assert error is not None  # computed before, for the same arm
         return rtol, error
 
     def _tails(self, arm: Arm) -> dict[Place, float]:
-        """Return the contribution of shapes from number k on, by (link, direction, k).
+        """Return how much all shapes from number k on move the tip, by (link, direction, k).
 
-        The contribution is the largest tip displacement due to these shape functions in the
+        The dictionary has the largest tip displacement due to these shape functions in the
         reference run, relative to the range of the deflections.
         """
         assert self.best is not None
@@ -587,7 +587,7 @@ def _added(run: Run, part: LinkModel, direction: Direction, first: int) -> float
 
 
 def _shapes(run: Run, part: LinkModel) -> tuple[Shapes, float]:
-    """Return a link's shapes and length [m]; for a sliding link, at its longest in the run."""
+    """Return a link's shapes and length [m]; a sliding link has its greatest length in the run."""
     q = run.q[-1].copy()
     if part.body.range is not None:
         q[part.exposed] = np.clip(run.q[:, part.exposed].max(), *part.body.range)

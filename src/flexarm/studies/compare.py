@@ -1,7 +1,7 @@
 """Comparison of all formulations of the equations of motion on one arm: accuracy and cost.
 
 Only inertia and gravity forces are compared, which every formulation derives in its own way.
-Springs, damping and friction are left out. Their code is common to all formulations, and in a
+Springs, damping and friction are left out, since their code is common to all formulations. In a
 deformed state elastic forces may be a million times larger than inertia forces and mask the
 differences.
 """
@@ -300,8 +300,8 @@ def _singular(eq: Equation, traced: ca.Function, groups: list[list[_ComparedStat
 def _exponent(deflections: Sequence[float], errors: Array, allowed: float) -> float:
     """Return the exponent p of a power law error ~ deflection^p.
 
-    Only errors above ``allowed`` are fitted. The result is NaN if fewer than two deflections have
-    such errors.
+    Only errors above ``allowed`` are fitted. Return NaN if fewer than two deflections have such
+    errors.
     """
     above = np.isfinite(errors) & (errors > allowed)
     x, y = np.log(np.asarray(deflections)[above]), np.log(errors[above])
@@ -336,8 +336,8 @@ def _relative(difference: Array, *wholes: Array) -> float:
 def _paced(traced: ca.Function, q: Array, v: Array) -> tuple[Array, Array]:
     """Return the state with rates scaled so that Coriolis forces are as large as gravity.
 
-    Otherwise gravity could mask errors of the Coriolis forces. If gravity or Coriolis forces
-    vanish, rates are unchanged.
+    Without this scaling gravity could mask errors of the Coriolis forces. If gravity or Coriolis
+    forces vanish, rates are unchanged.
     """
     values = _values(traced, q, v)
     coriolis, gravity = (

@@ -25,7 +25,8 @@ MARGIN, MARGIN_LATER, SHAPE_ERROR = 0.25, 0.5, 0.9
 # Estimated contribution of a shape, relative to the requested error. Below LEFT_OUT, the first
 # trial omits the shape; above NEEDED, the shape is never omitted.
 LEFT_OUT, NEEDED = 0.5, 4.0
-REMAINS = 1.5  # bound of the sum of further changes over the last change
+# assumed bound of the sum of all further changes of a solution, relative to its last change
+REMAINS = 1.5
 # Integration tolerances to try, loosest first: 0.1, 0.05, 0.02, 0.01, ... 2e-9.
 RTOLS = tuple(float(f"{digit}e-{power}") for power in range(2, 10) for digit in (10, 5, 2))
 

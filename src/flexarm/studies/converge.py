@@ -115,7 +115,7 @@ class Convergence(Summarised):
         range of the deflections. 0 for exact links; None if unknown.
     stretch
         Change of the tip deflections, relative to their range, due to one more axial shape function
-        in links that state EA; None if no link states EA, or if the run ended early.
+        in links with EA; None if no section has EA, or if the run ended early.
     rows
         Errors and costs of the original basis, the enriched basis, the bases with one more and one
         fewer shape function, and other families.
@@ -175,8 +175,8 @@ def converge(
         file's shape functions are retained if their error is acceptable.
     want
         Acceptable total error caused by shape functions and integration tolerance, such as 0.01 or
-        ``"1%"``, instead of ``wish``. The smallest basis and the loosest tolerance that meet it are
-        searched for.
+        ``"1%"``. With ``want`` instead of ``wish``, the smallest basis and the loosest tolerance
+        within this error are searched for.
     others
         Whether to try fewer and more shape functions and other families, and to refine the best
         basis until its error is acceptable.
@@ -285,7 +285,7 @@ def _wanted(arm: Arm, search: ShapeSearch) -> Convergence:
 
 
 def frequencies(arm: Arm) -> tuple[dict[tuple[str, str], Array], float]:
-    """Return elastic frequencies [rad/s] of the undeformed arm, and the fastest rate at the start.
+    """Return elastic frequencies of the undeformed arm, and its fastest rate at the start [rad/s].
 
     Returns
     -------
@@ -311,15 +311,15 @@ def frequencies(arm: Arm) -> tuple[dict[tuple[str, str], Array], float]:
 def _stretch(arm: Arm, given_run: Run, runs: ShapeRuns) -> float | None:
     """Return the change of the tip deflections due to one more axial shape function.
 
-    The result is the largest change over all links, relative to the range of the deflections. It is
-    None if no link states EA, or if a run fails or ends early.
+    The change is the largest over all links, relative to the range of the link's deflection. Return
+    None if no section has EA, or if a run fails or ends early.
     """
     other = stretched(arm)
     if other is None:
         return None
     try:
         run = runs.of(other)
-    except FlexarmError:  # the family has no axial shapes
+    except FlexarmError:  # the link's family of shapes has no axial shapes
         return None
     if {run.status, given_run.status} != {"finished"}:
         return None
@@ -327,10 +327,9 @@ def _stretch(arm: Arm, given_run: Run, runs: ShapeRuns) -> float | None:
 
 
 def _erring_least(listed: Mapping[str, Arm], rows: list[Row]) -> Arm:
-    """Return the variant with the least run error among those without additional coordinates.
+    """Return the variant of an arm with the least run error and no more coordinates than the arm.
 
-    ``listed`` contains the candidates by name. The first of ``rows`` belongs to the arm as given,
-    whose number of coordinates is the limit.
+    ``listed`` contains the variants by name. The first of ``rows`` belongs to the arm itself.
     """
     small = [row for row in rows if row.coordinates <= rows[0].coordinates]
     best = min(small, key=lambda row: math.inf if row.run_error is None else row.run_error)
@@ -357,7 +356,7 @@ def _bases(arm: Arm, *, others: bool) -> dict[str, Arm]:
     for name, other in families(arm).items():
         try:
             shapes = _same(other)
-        except ModelError:  # the link cannot have this family
+        except ModelError:  # the link cannot have shapes of this family
             continue
         if shapes not in listed_shapes:
             listed_shapes.add(shapes)
@@ -388,7 +387,7 @@ def _poses(model: Model) -> dict[str, Array]:
 
 
 def _row(name: str, arm: Arm, run: Run, best: Run, truth: Mapping[tuple[str, str], Array]) -> Row:
-    """Return the frequency errors relative to ``truth`` and the run error relative to ``best``."""
+    """Return a `Row`: frequency errors relative to ``truth``, run error relative to ``best``."""
     result, rate = frequencies(arm)
     model = run.model
     planes = 1 + any(name.split(".")[-1].startswith("z") for name in model.names)

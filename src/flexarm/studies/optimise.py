@@ -199,7 +199,7 @@ def _require(study: Study, where: str) -> None:
 class Designs:
     """Evaluator of a study's designs at arbitrary points of the unit cube of parameters."""
 
-    study: Study  # the study, the study, with aim and limits
+    study: Study  # the study, with aim and limits
     count: int = 0  # designs computed so far
     reason: str = ""  # reason why the last failed design could not be computed
     # Largest magnitudes of quantities in the first designs, to which margins to limits of 0 are
@@ -293,7 +293,7 @@ class Found:
 
 
 def search(designs: Designs, begin: Array, tell: Callable[[float], None]) -> Found:
-    """Search for an optimum from a point of the unit cube, and test it by nearby designs.
+    """Search for an optimum from a point of the unit cube, and test the optimum by nearby designs.
 
     If a nearby design is better, the search restarts from it, up to three searches in total.
     """

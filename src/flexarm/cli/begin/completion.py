@@ -37,7 +37,7 @@ def _bash(commands: dict[str, argparse.ArgumentParser]) -> str:
     for name, parser in commands.items():
         words = [flag for flags, _ in _options(parser) for flag in flags]
         listed = f'compgen -W {quote(" ".join([*words, *_fixed(parser)]))} -- "$word"'
-        files = '; compgen -f -- "$word"' if _fixed(parser) else ""  # files of the user
+        files = '; compgen -f -- "$word"' if _fixed(parser) else ""  # also completes names of files
         reply = f"COMPREPLY=($({listed}{files}))"
         options.append(f"    {name}) {reply} ;;")
         for flags, action in _options(parser):

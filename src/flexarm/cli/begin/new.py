@@ -118,7 +118,7 @@ def _servo(args: argparse.Namespace, material: str, outboard: int) -> dict[str, 
     try:
         length, diameter, wall = (quantity(x, "m") for x in (args.length, args.diameter, args.wall))
         payload = quantity(args.payload, "kg")
-    except ModelError:  # validation of the file reports this, with its line
+    except ModelError:  # validation of the file reports the mistake with its line
         return dict.fromkeys(("inertia", "stiffness", "damping"), 1.0)
     density = float(material.partition("density: ")[2].partition(",")[0])
     link = density * math.pi * (diameter - wall) * wall * length

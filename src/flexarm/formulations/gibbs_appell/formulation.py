@@ -1,8 +1,9 @@
 """Gibbs-Appell equations of motion (Korayem & Shafei 2009).
 
-The equations are derivatives of the acceleration energy by the accelerations. Coefficients of the
-accelerations are recursive sums of 3 x 3 matrices over the links. The module ``steps`` contains
-steps 1 to 10 of the paper, ``chain`` the paper's integrals and the extensions beyond the paper.
+The equations are derivatives of the acceleration energy with respect to the accelerations.
+Coefficients of the accelerations are recursive sums of 3 x 3 matrices over the links. The module
+``steps`` contains steps 1 to 10 of the paper, ``chain`` the paper's integrals and the extensions
+beyond the paper.
 
 paper symbol | eq. | code name
 --------------------------|------------|---------------------------------------------------

@@ -41,7 +41,7 @@ from flexarm.spatial import Array
 
 @dataclass(frozen=True)
 class Crossing:
-    """Jump, at an event, of the derivatives of the state by parameters.
+    """Jump, at an event, of the derivatives of the state with respect to parameters.
 
     Vectors contain the state, followed by poses and velocities of captured bodies.
     """
@@ -50,8 +50,9 @@ class Crossing:
     # values before the event and by the parameters.
     by_before: Array
     by_number: Array
-    # off_before, off_number: derivatives of the event time by the values before the event and by
-    # the parameters. gap: derivative of the values after the event by the event time.
+    # off_before, off_number: derivatives of the event time with respect to the values before the
+    # event and to the parameters. gap: derivative of the values after the event with respect to the
+    # event time.
     off_before: Array
     off_number: Array
     gap: Array
@@ -65,10 +66,11 @@ class Crossing:
         return np.asarray(change + np.outer(self.gap, late))
 
     def pulled(self, by: Array) -> tuple[Array, Array]:
-        """Convert derivatives by the state after an event to those by the state before it.
+        """Convert derivatives with respect to the state after an event to those before it.
 
-        The argument ``by`` contains derivatives of a scalar function by the values after the event.
-        The second result contains the function's derivatives by the parameters, through the event.
+        The argument ``by`` contains derivatives of a scalar function with respect to the values
+        after the event. The second result contains the function's derivatives with respect to the
+        parameters, through the event.
         """
         late = float(self.gap @ by)
         return by @ self.by_before + late * self.off_before, by @ self.by_number + (
@@ -103,10 +105,10 @@ class Entry:
         return state, after
 
     def crossing(self, y: Array) -> Crossing:
-        """Return derivatives of the state after events by prior state, parameters and event time.
+        """Return d(state after events) / d(prior state, parameters, event time).
 
-        Derivatives by state and time are computed by complex steps, derivatives by parameters by
-        finite differences.
+        Derivatives with respect to state and time are computed by complex steps, derivatives with
+        respect to parameters by finite differences.
         """
         n, size, numbers = self.model.size, len(y), carried(self.before)
         point = np.concatenate([y[: 2 * n], numbers, [self.t]])
@@ -282,10 +284,10 @@ class HybridTrajectory:
         return crossings
 
     def state_sensitivities(self, inputs: int = 0) -> Array:
-        """Compute derivatives of the states at T samples by k parameters, (T, size, k).
+        """Compute derivatives d states / d parameters at T samples, (T, size, k).
 
-        After the columns for the parameters follow ``inputs`` columns with derivatives by constants
-        added to the inputs.
+        After the columns for the parameters follow ``inputs`` columns with derivatives with respect
+        to constants added to the inputs.
         """
         sensitivities: list[Array] = []
         slopes: Array | None = None
@@ -302,9 +304,10 @@ class HybridTrajectory:
     def pulled(self, seeds: Array) -> tuple[Array, Array, Array]:
         """Compute derivatives of a scalar function of the samples, by the adjoint method.
 
-        The argument ``seeds``, (T, size), contains derivatives of the scalar function by the states
-        at the samples. The method returns derivatives of the function by the parameters, (k,), by
-        the first state, (size,), and by the inputs at the samples, (T, inputs).
+        The argument ``seeds``, (T, size), contains derivatives of the scalar function with respect
+        to the states at the samples. The method returns derivatives of the function with respect to
+        the parameters, (k,), by the first state, (size,), and by the inputs at the samples, (T,
+        inputs).
         """
         size, count = seeds.shape[1], len(self.parts[0].parameters)
         by = np.zeros(size + len(carried(self.parts[-1].plan.discrete)))
@@ -334,7 +337,7 @@ class HybridTrajectory:
         return self.states[:, self.n : 2 * self.n]
 
     def sensitivities(self) -> tuple[Array, Array]:
-        """Compute derivatives of q and v at T samples by k parameters, (T, n, k) each.
+        """Compute derivatives of q and v at T samples with respect to k parameters, (T, n, k) each.
 
         The derivatives are propagated forward in time, so that the cost is proportional to the
         number of parameters.
@@ -343,13 +346,13 @@ class HybridTrajectory:
         return rows[:, : self.n], rows[:, self.n : 2 * self.n]
 
     def gradient(self, by_q: Array, by_v: Array | None = None) -> RunGradient:
-        """Compute derivatives of a scalar function of the samples by parameters, start and inputs.
+        """Compute d function / d(parameters, start, inputs) of a scalar function of samples.
 
         Parameters
         ----------
         by_q, by_v
-            Derivatives of the function by q and v at the samples, shape (T, n) each; ``by_v`` is 0
-            if None.
+            Derivatives of the function with respect to q and v at the samples, shape (T, n) each;
+            ``by_v`` is 0 if None.
 
         Notes
         -----

@@ -30,8 +30,8 @@ QUANTITIES = ("mass_matrix", "tip_jacobian", "tip_pose")
 class ComplexKinetics:
     """Mass matrix, tip Jacobian and tip pose at complex coordinates and a complex tip load.
 
-    Imaginary parts are derivatives along a direction, computed by compiled derivatives by the
-    coordinates and by the load.
+    Imaginary parts are derivatives along a direction, computed by compiled derivatives with respect
+    to the coordinates and by the load.
     """
 
     equation: Equation  # equation of motion with the load as an input

@@ -19,9 +19,9 @@ class RosenbrockState(IntegratorState):
     tangent: int
     tangent_table: Ints
     acceleration: Array  # accelerations at the present state, (n,)
-    # mass, by_q, by_v: derivatives of the generalised force by accelerations, coordinates and
-    # rates, column-major (n, n). power_by_q, power_by_v, power_by_a: derivatives of the powers,
-    # (work integrals, n).
+    # mass, by_q, by_v: derivatives of the generalised force with respect to accelerations,
+    # coordinates and rates, column-major (n, n). power_by_q, power_by_v, power_by_a: derivatives of
+    # the powers, (work integrals, n).
     mass: Array
     by_q: Array
     by_v: Array
@@ -42,7 +42,7 @@ class RosenbrockState(IntegratorState):
     stages: Array  # stage vectors, (6, size)
     rhs: Array  # right-hand side of a stage, (size,)
     trial: Array  # trial state, (size,)
-    drift: Array  # partial derivative of the rates by time, (size,)
+    drift: Array  # partial derivative of the rates with respect to time, (size,)
     polynomial: Array  # dense output, (2, size)
 
 

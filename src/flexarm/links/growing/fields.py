@@ -149,7 +149,7 @@ class SlidingMotion:
         return ParentFactors(a, a @ self.d, a1 @ self.d, a @ self.d_rate, bend, scales)
 
     def _over_length(self, f: ParentFactors) -> ParentFactors:
-        """Return the factors divided by the exposed length, for slopes by x instead of xi."""
+        """Return the factors divided by the exposed length, for slopes d/dx instead of d/dxi."""
         l, out = self.length, self.out
         value = f.value / l
         slope = f.slope / l - value / l

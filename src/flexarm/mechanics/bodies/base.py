@@ -186,10 +186,10 @@ class LinkBody(ABC):
     ) -> SectionMotion:
         """Return pose, velocity and acceleration bias of a section that first-order angles rotate.
 
-        ``moved`` is the section's position (3,), the Jacobian of the position by the link
-        coordinates (3, k), and the acceleration at constant rates (3,). ``angles`` are the section
-        angles, with their Jacobian and their second time derivatives at constant rates. ``rates``
-        are the rates of the link coordinates, (k,).
+        ``moved`` is the section's position (3,), the Jacobian of the position with respect to the
+        link coordinates (3, k), and the acceleration at constant rates (3,). ``angles`` are the
+        section angles, with their Jacobian and their second time derivatives at constant rates.
+        ``rates`` are the rates of the link coordinates, (k,).
         """
         (place, linear, bias), (angle, by, gained) = moved, angles
         rotation, per, spin, spin_bias = self.turned(angle, by @ rates, gained)
@@ -247,10 +247,10 @@ class LinkBody(ABC):
         return self.chained(e, self.strain_effort(e)) + self.given_effort(q)
 
     def chained(self, e: Amounts, strained: Expr) -> Expr:
-        """Return the gradient of the elastic energy by the k link coordinates, (k,).
+        """Return the gradient of the elastic energy with respect to the k link coordinates, (k,).
 
-        The energy is that of linear theory plus `strain_energy`, whose gradient by the K variables
-        of the section angles is ``strained``, (K,).
+        The energy is that of linear theory plus `strain_energy`, whose gradient with respect to the
+        K variables of the section angles is ``strained``, (K,).
         """
         stiffness = self.part.body.stiffness_at(e.length)
         first, *rest = linear = [matrix @ e.value for matrix, _ in stiffness]

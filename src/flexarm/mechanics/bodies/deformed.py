@@ -21,7 +21,8 @@ class Along:
 
     # Displacement from the undeformed link along x, y, z of its root frame [m], (T, S, 3).
     deflection: Array
-    slope: Array  # derivative of the deflection by the distance from the root, (T, S, 3)
+    # derivative of the deflection with respect to the distance from the root, (T, S, 3)
+    slope: Array
     twist: Array  # rotation about the axis [rad], (T, S)
 
 
@@ -49,7 +50,7 @@ class Deformed:
         return self.beam.span
 
     def section(self, name: str, places: Array, nu: int = 0) -> Array:
-        """Compute a section property, or its first derivative by x, at P positions, (T, P)."""
+        """Compute a section property, or its first x-derivative, at P positions, (T, P)."""
         table = np.stack([taper.at(name, places, nu) for taper in self.beam.tapers])
         return np.asarray(self.scale[:, None] ** (np.arange(len(table)) - nu) @ table)
 
@@ -66,7 +67,8 @@ class Deformed:
     def values(self, direction: Direction, places: Array, nu: int = 0) -> Array:
         """Compute a displacement [m] or twist [rad] at P positions, (T, P).
 
-        For nu > 0 the result is the nu-th derivative of the displacement or twist by x.
+        For nu > 0 the result is the nu-th derivative of the displacement or twist with respect to
+        x.
         """
         columns = self.shapes.values(direction, places, nu)
         return np.asarray(self.amplitudes @ columns.T / self.scale[:, None] ** nu)
@@ -109,7 +111,7 @@ class Deformed:
         return (*turning.curvatures, turning.torsion if np.any(turning.f) else 0 * turning.f)
 
     def strain_rises(self, places: Array) -> tuple[Array, Array, Array]:
-        """Compute the derivatives by x [1/m^2] of an exact beam's curvatures along y and z.
+        """Compute the x-derivatives [1/m^2] of an exact beam's curvatures along y and z.
 
         Returns
         -------
@@ -191,7 +193,7 @@ class _Turning:
         return self._twisted(self.da + turn * self.b, self.db - turn * self.a)
 
     def rises(self, dda: Array, ddb: Array) -> tuple[Array, Array]:
-        """Compute the derivatives of the curvatures by x at constant twist [1/m^2].
+        """Compute the derivatives of the curvatures with respect to x at constant twist [1/m^2].
 
         ``dda`` and ``ddb`` are the second derivatives of the angles along y and z.
         """

@@ -41,7 +41,7 @@ class ElementSection:
 class MaterialPoints:
     """A link's mass distribution with the positions of its points, in the root frame L."""
 
-    moving: MovingField  # positions, Jacobian by link coordinates, acceleration bias
+    moving: MovingField  # positions, Jacobian with respect to link coordinates, acceleration bias
     basis: Basis  # functions of position along the body, with integrals over the mass
     scale: Scalar  # factor of the masses of the basis
 

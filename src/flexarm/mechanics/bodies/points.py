@@ -1,6 +1,6 @@
 """Moments of a link's mass distribution in homogeneous coordinates ``h = (1, x, y, z)``.
 
-The derivative of h by the link coordinate f is written ``s_f = dh/d delta_f``.
+The derivative of h with respect to the link coordinate f is written ``s_f = dh/d delta_f``.
 """
 
 from typing import NamedTuple
@@ -75,7 +75,8 @@ def moved_moments(body: Array, place: Expr, columns: list[Expr]) -> Moments:
     body
         ``int h h^T`` over the body in its own frame, (4, 4).
     place, columns
-        Homogeneous matrix (4, 4) of the pose, and its derivative by each link coordinate.
+        Homogeneous matrix (4, 4) of the pose, and its derivative with respect to each link
+        coordinate.
     """
     m, first = len(columns), constant(body[:, 0])
     right = [constant(body) @ column.T for column in columns]

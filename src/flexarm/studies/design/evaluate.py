@@ -164,7 +164,7 @@ class Evaluator:
         return rows.columns(self.study.digest)
 
     def _ask(self, rows: Rows, k: int, argument: Any, functions: dict[str, Any]) -> None:
-        """Store the values of user functions for design k, or the reason why they failed."""
+        """Store the values of the user's functions for design k, or why a function failed."""
         for name, function in functions.items():
             try:
                 rows.found[name][k] = float(function(argument))
@@ -209,8 +209,8 @@ class Evaluator:
     def _variations(self, rows: Rows) -> tuple[Variations | None, Ints]:
         """Return the initial-value problems of designs, and the indices of these designs.
 
-        Designs with events or friction are not returned, but simulated one by one at once. Failures
-        are recorded.
+        Designs with events or friction are not returned: this method simulates each of them.
+        Reasons of failed designs are stored.
         """
         columns = [rows.values[name].tolist() for name, _ in self._numbers]
         numbers = distinct(zip(*columns, strict=True)) if columns else np.zeros(rows.count, int)

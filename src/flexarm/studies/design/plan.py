@@ -88,7 +88,8 @@ def _run(value: Any) -> RunOptions | None:
         return RunOptions.of(**value)
     except SimulationError as error:
         name, _, text = str(error).partition(": ")
-        raise fault(text.partition(", got ")[0], name) from None  # the report quotes the value
+        # the error message quotes the value
+        raise fault(text.partition(", got ")[0], name) from None
 
 
 Value = Annotated[Any, AfterValidator(_value)]
@@ -395,7 +396,7 @@ def _sobol(size: int, seed: int, first: int, last: int) -> Array:
     points = qmc.Sobol(size, seed=np.random.default_rng(seed))
     with warnings.catch_warnings():  # lengths of parts need not be powers of 2
         warnings.simplefilter("ignore", UserWarning)
-        if first:  # SciPy cannot skip 0 points
+        if first:  # SciPy raises an error on skipping 0 points
             points.fast_forward(first)
         return np.asarray(points.random(last - first))
 

@@ -69,7 +69,7 @@ class Study:
     plan: StudyFile  # contents of the study file
     folder: Path  # folder of the Python files that the plan refers to
     arm: Arm | None  # the arm, if any
-    axes: tuple[ParameterValues, ...]  # the parameters
+    axes: tuple[ParameterValues, ...]  # the varied parameters
     curves: Mapping[str, str] = field(default_factory=dict)  # units of time histories, by name
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -394,7 +394,7 @@ def _deviation(deviation_in_plan: Any, mean: float, number: Callable[[Any], floa
 
 
 def _common(arm: Arm, model: Model, keys: Sequence[str], value: Any) -> Any:
-    """Return a parameter value in SI units; raise an error if its keys convert it differently.
+    """Return a parameter value in SI units; raise an error if units of its keys differ.
 
     Lists and mappings are returned unchanged.
     """
@@ -413,7 +413,7 @@ def _common(arm: Arm, model: Model, keys: Sequence[str], value: Any) -> Any:
 
 
 def _taken(arm: Arm, model: Model, key: str, value: Any) -> Any:
-    """Return a parameter value in SI units, converted like the entry that it sets.
+    """Return a parameter value in SI units, converted like the model-file entry that it sets.
 
     Raise an error if the key or the value is invalid.
     """
@@ -451,7 +451,7 @@ def imported(name: str, folder: Path) -> Any:
 
 
 def identity(function: Any, folder: Path) -> str:
-    """Return a text that identifies a function, so that a study continues with no other one.
+    """Return a text that identifies a user's function; a study is only resumed with the same one.
 
     The text contains the source of the function's file. For a function of a script or notebook, it
     contains the function's own source, captured values and defaults. Changes of other functions or

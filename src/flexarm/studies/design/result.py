@@ -200,7 +200,7 @@ def scatter(
                 x = x[np.isfinite(x)]
                 bins = np.histogram_bin_edges(np.log(x) if column in logarithmic else x, 24)
                 edges = (np.exp(bins) if column in logarithmic else bins).tolist()
-                counts = at.twinx()  # the panel shares its own y axis with its row
+                counts = at.twinx()  # the other panels of the row share the panel's own y axis
                 counts.hist(x, edges, color=COLOURS[0])
                 counts.set_axis_off()
             at.set_xlabel(column if i == len(names) - 1 else "")

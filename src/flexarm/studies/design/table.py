@@ -268,7 +268,7 @@ class StudyTable:
 
     @property
     def progress(self) -> Progress:
-        """State of the study by its files, with the rate of the last call that computed designs."""
+        """Progress of the study by its files, with the rate of the last call of `study`."""
         begun = (self.folder / ABOUT).stat().st_mtime
         stored = self.done
         times = {number: self._path(number).stat().st_mtime for number in stored}
@@ -302,7 +302,7 @@ class StudyTable:
         for number in self.done:
             try:
                 columns, stated = of_file(self._path(number))
-            except Exception as error:  # NumPy, zipfile and pyarrow raise many kinds
+            except Exception as error:  # NumPy, zipfile and pyarrow raise errors of many types
                 why = " ".join(str(error).split()) or type(error).__name__
                 raise self._damaged(number, f"cannot be read: {why}") from None
             if fault := self._fault(number, columns, stated):

@@ -4,7 +4,7 @@ With the tangents P at the collocation nodes, the integrated cardinal functions 
 scale l, positions are ``r = l sum_g I_g(s) P_g``. For a link of constant length, s is the distance
 from the root and l = 1. For a sliding link, l is the exposed length and s the distance from the
 root divided by l. Where material moves along the span, the time derivatives of its angles and
-position include their derivatives by s times the rate of s.
+position include their derivatives with respect to s times the rate of s.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ class AxisMotion:
 
     Weighted sums of these vectors are positions of the axis. Each entry of ``ways`` belongs to one
     angle or to the stretch: its rates at the nodes per rate of link coordinate, (G, k), and the
-    derivative of R by it, (3, G).
+    derivative of R with respect to it, (3, G).
     """
 
     t: Tangents
@@ -75,7 +75,7 @@ class AxisMotion:
         return cls(t, l * t.place, e.out * t.place + l * t.rate, bias, ways, e)
 
     def columns(self, axis: int, weights: Array) -> Expr:
-        """Compute the Jacobian (w, k), by link coordinates, of w sums of one component of R.
+        """Compute d sums / d link coordinates of w weighted sums of one component of R, (w, k).
 
         ``axis`` selects the component of R; ``weights`` (w, G) contains the weights of each sum.
         """

@@ -106,8 +106,9 @@ def grown_rotary_terms(
 def _section(power: int) -> ca.Function:
     """Return a function of a section's state: inertia (10, 10) and forces (10,).
 
-    The coordinates are the angles a, b, f, their derivatives by xi, and the exposed length; the
-    section's rotary inertia about its own axes is ``weight``, (3,), times a power of that length.
+    The coordinates are the angles a, b, f, their derivatives with respect to xi, and the exposed
+    length; the section's rotary inertia about its own axes is ``weight``, (3,), times a power of
+    that length.
     """
     place, rate, bias = (ca.SX.sym(name, 7) for name in ("place", "rate", "bias"))
     omega, weight, left = ca.SX.sym("omega", 3), ca.SX.sym("weight", 3), ca.SX.sym("left")

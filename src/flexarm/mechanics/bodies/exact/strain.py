@@ -130,7 +130,8 @@ def _node(used: tuple[bool, ...], alike: bool) -> tuple[ca.Function, ca.Function
         extra += (EIz - EIy) * sine * (sine * (k_b * k_b - k_a * k_a) + 2 * cosine * k_a * k_b) / 2
     slopes = ca.gradient(extra, ca.vertcat(*symbols))
     by_functions = ca.gradient(extra, ca.vertcat(*functions[:3]))
-    steep = ca.dot(by_functions, ca.vertcat(*functions[3:]))  # derivative by (a^2 + b^2)/2
+    # derivative with respect to (a^2 + b^2)/2
+    steep = ca.dot(by_functions, ca.vertcat(*functions[3:]))
     efforts = [slopes[0] + a * steep, slopes[1] + b * steep, *(slopes[k] for k in range(2, 6))]
     inputs = [*symbols, EIz, EIy, GJ, *functions]
     return (

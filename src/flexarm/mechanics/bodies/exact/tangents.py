@@ -61,7 +61,7 @@ class Tangents:
 
     unit: Expr  # the unit tangents t
     place: Expr  # P
-    # by_a, by_b: derivatives of P by the angles a and b.
+    # by_a, by_b: derivatives of P with respect to the angles a and b.
     by_a: Expr
     by_b: Expr
     # rate, bias: time derivative of P, and its second time derivative at zero accelerations of the
@@ -101,7 +101,7 @@ def scaled_rows(rows: Expr, factors: Expr) -> Expr:
 
 
 def _in_plane(at: Angles, rates: Angles) -> tuple[Expr, Expr, Expr, Expr, Expr]:
-    """Return tangents, their derivatives by a and b, rate and bias, for bending in one plane.
+    """Return tangents, d/da and d/db of these, rate and bias, for bending in one plane.
 
     All five results have shape (3, n).
     """
@@ -140,7 +140,7 @@ def _in_space(at: Angles, rates: Angles) -> tuple[Expr, Expr, Expr, Expr, Expr]:
 
 @dataclass(frozen=True)
 class Entire(Generic[E]):
-    """Functions of ``x = angle^2`` without singularity; a trailing 1 or 2 is a derivative by x/2.
+    """Functions of ``x = angle^2`` without singularity; names with 1, 2 are derivatives d/d(x/2).
 
     C is the cosine of the angle, S its sine divided by the angle, T = (1 - C)/x, and G = (1 - S)/x.
     The attributes ``four`` and ``five`` are c_4 = (1/2 - T)/x and c_5 = (1/6 - G)/x.
@@ -182,7 +182,7 @@ class Entire(Generic[E]):
 
     @property
     def values(self) -> tuple[E, ...]:
-        """The functions G, T, S and their derivatives G1, T1, S1 by x/2."""
+        """The functions G, T, S and their derivatives G1, T1, S1 with respect to x/2."""
         return self.G, self.T, self.S, self.G1, self.T1, self.S1
 
 
@@ -212,7 +212,7 @@ def _coefficients(k: int) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class Turned:
-    """Rotation and angular velocity of a section, with Jacobian by its three angles."""
+    """Rotation and angular velocity of a section, with the Jacobian for its three angles."""
 
     rotation: Expr  # in link axes, (3, 3)
     # by_a, by_b, by_twist: angular velocity per rate of the bending angles a and b and of the
