@@ -30,7 +30,7 @@ SCOPE = [
     (
         "parent: elbow",
         "links",
-        "links[1].parent: the parent must be the base or a link that stands before",
+        "links[1].parent: there is no link 'elbow'. Give the base or a link that stands before",
     ),
     ("tension_only: true", "springs", "springs[1].tension_only: a spring pulls and pushes"),
 ]
@@ -82,7 +82,7 @@ WRONG = [
     (
         "at: tip",
         "at: tipp",
-        "45:13: links[1].wrenches[2].at: must be a number or a list or 'tip', got 'tipp'.",
+        "45:13: links[1].wrenches[2].at: there is no place 'tipp' on this link. Give tip, root",
     ),
     ("{at: 0.6,", "{at: 1.6,", "44:14: links[1].wrenches[1].at: "),
     ("position: 0.8", "position: 2.5", "53:25: links[2].joint.start.position: "),
@@ -179,7 +179,7 @@ def test_a_wrong_file_is_refused_with_one_line_at_the_mistake(
 
 def test_all_mistakes_of_a_file_are_told_at_once() -> None:
     text = RICH
-    changed = [WRONG[0], WRONG[3], WRONG[12], WRONG[23], WRONG[35]]
+    changed = [WRONG[0], WRONG[3], WRONG[12], WRONG[22], WRONG[35]]
     for old, new, _ in changed:
         text = text.replace(old, new)
     with pytest.raises(ModelError) as caught:

@@ -227,7 +227,7 @@ class Reference:
             return ends[parent]
         assert self._last is not None
         carrier, root = self._last
-        along = 0.0 if link.at == "root" else link.at * carrier.link.length
+        along = link.at * carrier.link.length if isinstance(link.at, float) else 0.0
         return root @ self._section_pose(carrier, along - piece_lengths(carrier.link)[0])
 
     def _link(self, part: LinkModel, end: Pose) -> Pose:
@@ -550,4 +550,5 @@ def _along_and_off(wrench: Wrench) -> tuple[float | None, tuple[float, float, fl
         return None, (0.0, 0.0, 0.0)
     if isinstance(wrench.at, float):
         return wrench.at, (0.0, 0.0, 0.0)
+    assert isinstance(wrench.at, tuple)
     return wrench.at[0], (0.0, *wrench.at[1:])

@@ -161,12 +161,18 @@ def test_a_second_carriage_on_a_rail_is_refused() -> None:
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"parent": "link2"}, "must be the base or a link that stands before"),
-        ({"parent": "link3"}, "must be the base or a link that stands before"),
-        ({"parent": "elbow"}, "must be the base or a link that stands before"),
+        (
+            {"parent": "link2"},
+            "a link cannot carry itself. Give the base or a link .*: base, l",
+        ),
+        ({"parent": "link3"}, "'link3' stands after this link in the list, so it cannot carry"),
+        ({"parent": "elbow"}, "there is no link 'elbow'. Give the base"),
         ({"parent": "base", "at": 0.5}, "placed by joint.before"),
-        ({"at": 1.5}, "less than or equal to 1"),
-        ({"at": "middle"}, "at"),
+        ({"at": 1.5}, "this place is beyond the ends of link1"),
+        ({"at": -0.1}, "this place is beyond the ends of link1"),
+        ({"at": "middle"}, "there is no place 'middle' on this link"),
+        ({"at": "0.3 m"}, "a ratio"),
+        ({"wrenches": [{"at": 1.5}]}, "beyond the link's length"),
     ],
 )
 def test_places_that_are_none_are_refused(keys: dict[str, object], message: str) -> None:

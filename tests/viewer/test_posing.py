@@ -21,6 +21,7 @@ from flexarm.viewer.bundle import Arrays
 from flexarm.viewer.scene import scene, states
 from hatch_build import find_node
 from tests.links.reduced_bodies import arm_with, craig_bampton
+from tests.physics.test_body_frames import arm_on, body_with_eye
 from tests.viewer.poses import random_pose
 
 KINEMATICS = Path(__file__).parents[2] / "viewer/src/kinematics.js"
@@ -237,6 +238,17 @@ def test_a_body_of_any_shape_stands_on_its_line_and_carries_the_next(
     for link, (places, _) in zip(page["links"], sections(model, drawn), strict=True):
         assert np.abs(np.reshape(link["centres"], (-1, 3)) - places).max() < 1e-9
     rotation, tip = end_frame(model, ca.DM(drawn))
+    assert page["tip"]["p"] == pytest.approx(np.array(tip).ravel(), abs=1e-9)
+    assert page["tip"]["R"] == pytest.approx(np.array(ca.DM(rotation)).ravel(), abs=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1.0, 3.0])
+def test_a_link_on_a_named_frame_stands_on_the_bent_body(tmp_path: Path, scale: float) -> None:
+    model = build(arm_on(tmp_path, body_with_eye()))
+    q = 0.02 * np.random.default_rng(0).normal(size=model.size)
+    drawn = q.copy()
+    drawn[model.links[0].modes] *= scale
+    page, (rotation, tip) = posed(model, q, scale), end_frame(model, ca.DM(drawn))
     assert page["tip"]["p"] == pytest.approx(np.array(tip).ravel(), abs=1e-9)
     assert page["tip"]["R"] == pytest.approx(np.array(ca.DM(rotation)).ravel(), abs=1e-9)
 

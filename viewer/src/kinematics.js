@@ -74,7 +74,7 @@ export function poseArm(arm, state, scale, pose, { ends = false, straight = fals
   for (const { parent, at } of arm.links) if (at !== null) carry[parent] = true;
   arm.links.forEach((link, i) => {
     const out = pose.links[i];
-    out.from = carrier(arm, pose, link, out);
+    out.from = link.frame ? bodyFrame(arm, pose, link, out, state, scale) : carrier(arm, pose, link, out);
     place(out.from, link.before, out.joint);
     moveJoint(link, state, out);
     place(out.turned, link.after, out.root);
@@ -106,6 +106,20 @@ function carrier(arm, pose, { parent, at, rides }, { section }) {
   for (let i = 0; i < 3; i++) section.p[i] = (1 - share) * centres[3 * k + i] + share * centres[3 * k + 3 + i];
   for (let i = 0; i < 9; i++) section.R[i] = (1 - share) * turns[9 * k + i] + share * turns[9 * k + 9 + i];
   orthonormalise(section.R);
+  return section;
+}
+
+// A named frame of a body of any shape.
+function bodyFrame(arm, pose, { parent, frame }, { section }, state, scale) {
+  const { shape } = arm.links[parent];
+  const { root } = pose.links[parent];
+  const a = state.subarray(shape.column, shape.column + shape.count);
+  displace({ ...frame, quadratic: [], count: shape.count }, 0, a, 1);
+  turnSection(ANGLE, scale, arm.firstOrder);
+  for (let k = 0; k < 3; k++) U[k] = scale * U[k] + frame.pose.p[k];
+  add(root.p, root.R, U, section.p);
+  multiply(root.R, E, SO_FAR);
+  multiply(SO_FAR, frame.pose.R, section.R);
   return section;
 }
 

@@ -7,7 +7,7 @@ from weakref import WeakValueDictionary
 from pydantic import Field, ValidationInfo, model_validator
 
 from flexarm.arm.constants import EARTH, NOTES_LENGTH
-from flexarm.arm.forces import Contact, Point, PointSpring, Wrench
+from flexarm.arm.forces import Contact, Point, PointSpring, Wrench, require_point_of_base
 from flexarm.arm.joint import DH, Carriage, Sliding
 from flexarm.arm.link import Link
 from flexarm.arm.mission import Event, FreeBody, require_events_fit
@@ -118,6 +118,8 @@ class FreeBase(Standing):
     def _has_mass(self) -> Self:
         if self.body.mass == 0:
             raise fault("a free base needs a mass > 0", "body", "mass")
+        for i, wrench in enumerate(self.wrenches):
+            require_point_of_base(wrench.at, "wrenches", i, "at")
         return self
 
 
@@ -299,7 +301,10 @@ class Arm(Part):
                 self._check_point(point, "springs", i, "between", k)
 
     def _check_point(self, point: Point | Literal["tip"], *path: str | int) -> None:
-        if point == "tip" or point.link is None or point.link == "base":
+        if point == "tip" or point.link is None:
+            return
+        if point.link == "base":
+            require_point_of_base(point.at, *path, "at")
             return
         if point.link not in self.link_names:
             raise fault(
@@ -307,7 +312,7 @@ class Arm(Part):
                 *path, "link", name=point.link, names=", ".join(self.link_names),
             )  # fmt: skip
         link = self.links[self.link_names.index(point.link)]
-        link.check_place(point.at or "tip", *path, "at")
+        link.check_place("tip" if point.at is None else point.at, *path, "at")
 
     def _check_parents(self) -> None:
         """Raise a validation error if a joint is not on an earlier link, or beyond its end."""
@@ -315,9 +320,9 @@ class Arm(Part):
             known = ("base", *self.link_names[:i])
             if link.parent is not None and link.parent not in known:
                 raise fault(
-                    "the parent must be the base or a link that stands before this one in the "
-                    "list: {names}",
-                    "links", i, "parent", names=", ".join(known),
+                    "{mistake}. Give the base or a link that stands before this one: {names}.",
+                    "links", i, "parent",
+                    mistake=self._mistake_of_parent(i, link.parent), names=", ".join(known),
                 )  # fmt: skip
         for i, (link, parent) in enumerate(zip(self.links, self.parents, strict=True)):
             if link.at == "tip":
@@ -332,7 +337,26 @@ class Arm(Part):
                     "a carriage is at the station that its joint gives. Leave 'at' out.",
                     "links", i, "at",
                 )  # fmt: skip
-            self.links[parent].check_place(0.0, "links", i, "at")
+            self._check_mount(i, parent)
+
+    def _mistake_of_parent(self, i: int, parent: str) -> str:
+        """Return the reason why a link cannot be carried by the link that it names as parent."""
+        if parent == self.link_names[i]:
+            return "a link cannot carry itself"
+        if parent in self.link_names:
+            return f"'{parent}' stands after this link in the list, so it cannot carry this link"
+        return f"there is no link '{parent}'"
+
+    def _check_mount(self, i: int, parent: int) -> None:
+        """Raise a validation error if a link's joint is at no place of the link that carries it."""
+        at, path = self.links[i].at, ("links", i, "at")
+        if isinstance(at, float) and not 0 <= at <= 1:
+            raise fault(
+                "this place is beyond the ends of {name}. Give a fraction of the length, from 0 "
+                "at the root to 1 at the tip.",
+                *path, name=self.link_names[parent],
+            )  # fmt: skip
+        self.links[parent].check_place(0.0 if isinstance(at, float) else at, *path)
 
     def _check_carriage(self, i: int, joint: Carriage) -> None:
         parent = self.parents[i]

@@ -28,14 +28,24 @@ from flexarm.units import (
     Torque,
 )
 
-At = NotNegative[Length] | Vector | Literal["tip"]
+At = Annotated[
+    NotNegative[Length] | Vector | Literal["tip", "root"] | Name,
+    Field(union_mode="left_to_right"),
+]
+
+
+def require_point_of_base(at: At | None, *path: str | int) -> None:
+    """Raise a validation error for a place that a base does not have."""
+    if isinstance(at, str) and at not in ("tip", "root"):
+        raise fault("there is no place '{at}' on the base. Give [x, y, z].", *path, at=at)
 
 
 class Wrench(Part):
     """A force [N] and torque [N m] at a point of a link, times a factor that may vary in time.
 
     ``at`` is a distance [m] from the link's root along its undeformed axis, or a distance with
-    offsets [m] along y and z of the section, or ``tip``.
+    offsets [m] along y and z of the section, or ``tip``, ``root`` or, on a modal body, the name of
+    a frame in the body's file.
     """
 
     at: At = "tip"

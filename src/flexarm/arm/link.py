@@ -112,13 +112,14 @@ class Link(Terse):
     spans, joined rigidly, each with its own shapes, so that the bending angles of the spans add up.
 
     The joint is at the tip of the previous link, or on ``parent``, the name of an earlier link or
-    ``base``; ``at`` is the parent's ``tip``, its ``root`` or a fraction of its length. ``payload``
-    is a rigid body in the frame at the link's tip.
+    ``base``; ``at`` is the parent's ``tip``, its ``root``, a fraction of its length or, on a modal
+    body, the name of a frame in the body's file. ``payload`` is a rigid body in the frame at the
+    link's tip.
     """
 
     name: Name | None = None
     parent: Name | None = None
-    at: Literal["tip", "root"] | Annotated[Number, Field(ge=0, le=1)] = "tip"
+    at: Annotated[Ratio | Literal["tip", "root"] | Name, Field(union_mode="left_to_right")] = "tip"
     joint: Joint
     length: NotNegative[Length] = 0.0
     section: Section | None = None
@@ -290,8 +291,17 @@ class Link(Terse):
         if isinstance(self.joint, Sliding):
             raise fault("a point of a sliding link can only be its tip", *path)
         if self.modal is not None:
-            raise fault("a point of a body with modes can only be its tip", *path)
-        distance = at if isinstance(at, float) else at[0]
+            if isinstance(at, str):
+                return  # the body's file, which is read when the model is built, has the frames
+            raise fault(
+                "a point of a body with modes is its tip, its root or a frame that its file names",
+                *path,
+            )
+        if isinstance(at, str) and at != "root":
+            raise fault(
+                "there is no place '{at}' on this link. Give tip, root or a number.", *path, at=at
+            )
+        distance = 0.0 if isinstance(at, str) else at if isinstance(at, float) else at[0]
         if not 0 <= distance <= self.length:
             raise fault("this place is beyond the link's length", *path)
 

@@ -31,7 +31,7 @@ from flexarm.links.base import Ends, Span
 from flexarm.links.constants import SOFT_SPRING
 from flexarm.links.imported.file import read_body
 from flexarm.links.remembered import kept
-from flexarm.links.tree import distance_along, tree
+from flexarm.links.tree import place_along, tree
 from flexarm.spatial import (
     CROSS,
     IDENTITY,
@@ -254,21 +254,25 @@ def inboard_hub(arm: Arm, index: int) -> Inertia:
 def mount_pose(arm: Arm, index: int) -> Pose:
     """Return the pose of the frame before a joint in the flexible tip frame of its parent."""
     parent = arm.links[tree(arm).parents[index]]
-    place = distance_along(arm.links[index].at, parent)
-    return end_pose(parent) if place is None else Pose.along(place - parent.span_ends[1])
+    place = place_along(arm.links[index].at, parent)
+    return Pose.along(place - parent.span_ends[1]) if isinstance(place, float) else end_pose(parent)
 
 
-def place_on_parent(arm: Arm, index: int) -> float:
-    """Return the distance [m] of a joint from the root of the link that carries it.
+def pose_on_parent(arm: Arm, index: int) -> Pose:
+    """Return the pose of the frame before a joint in the root frame of the link that carries it.
 
-    A carriage is at its initial station on the rail, by default in the middle.
+    The joint is within the link, which is undeformed. A carriage is at its initial station on the
+    rail, by default in the middle.
     """
     connections = tree(arm)
-    place = connections.places[index]
+    place, parent = connections.places[index], arm.links[connections.parents[index]]
+    if isinstance(place, str):
+        assert parent.modal is not None
+        return read_body(parent.modal.side_file).frame(place).pose
     if place is not None:
-        return place
+        return Pose.along(place)
     start: float | None = next(iter(arm.links[index].joint.axes.values())).start.position
-    return arm.links[connections.parents[index]].length / 2 if start is None else start
+    return Pose.along(parent.length / 2 if start is None else start)
 
 
 def outboard_inertia(arm: Arm, index: int, configuration: dict[str, float]) -> Inertia:
@@ -295,7 +299,7 @@ def _carried(arm: Arm, index: int, configuration: dict[str, float]) -> Inertia:
     root = pose @ after
     beyond = outboard_inertia(arm, index, configuration).moved(root @ _flexible_end(link))
     for within in tree(arm).within(index):
-        station = root @ Pose.along(place_on_parent(arm, within))
+        station = root @ pose_on_parent(arm, within)
         beyond = beyond + _carried(arm, within, configuration).moved(station)
         if within not in tree(arm).riders:
             beyond = beyond + inboard_hub(arm, within).moved(station)
@@ -399,8 +403,8 @@ def _from_link_on(arm: Arm) -> list[tuple[float, float]]:
         tip_part = np.diag(tip.second).max() + inertia
         mass, inertia = own.mass + carried, transverse + tip_part + carried * link_length(link) ** 2
         for within in tree(arm).within(index):
-            at, (outboard, further) = place_on_parent(arm, within), found[within]
-            mass, inertia = mass + outboard, inertia + further + outboard * at**2
+            at, (outboard, further) = pose_on_parent(arm, within).position, found[within]
+            mass, inertia = mass + outboard, inertia + further + outboard * (at @ at)
         found[index] = mass, inertia
     return found
 

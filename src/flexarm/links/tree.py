@@ -11,9 +11,10 @@ class Tree:
     """Tree of an arm's links, by index of the link; index -1 is the base."""
 
     parents: tuple[int, ...]  # index of the link that carries each link's joint
-    # For a joint within the flexible span of its parent, the distance from the parent's root [m].
+    # For a joint within the flexible span of its parent, the distance from the parent's root [m];
+    # for a joint on a modal body, the name of the frame, ``root`` for the hub.
     # None for a joint at or beyond the flexible tip, on a rigid link, on the base or on a rail.
-    places: tuple[float | None, ...]
+    places: tuple[float | str | None, ...]
     riders: frozenset[int]  # links that ride along their parent as a carriage
     # Links carried by each link; the last entry is for the base.
     children: tuple[tuple[int, ...], ...]
@@ -37,11 +38,16 @@ class Tree:
         return next((k for k in self.children[index] if k in self.riders), None)
 
 
-def distance_along(at: str | float, link: Link) -> float | None:
-    """Return the distance of a place from a link's root [m]; None for the frame at its tip."""
+def place_along(at: str | float, link: Link) -> float | str | None:
+    """Return the distance of a place from a link's root [m]; None for the frame at its tip.
+
+    On a modal body, the place is the name of a frame, ``root`` for the hub.
+    """
     if at == "tip":
         return None
-    return 0.0 if isinstance(at, str) else at * link.length
+    if isinstance(at, str):
+        return 0.0 if link.modal is None else at
+    return at * link.length
 
 
 @kept
@@ -51,10 +57,10 @@ def tree(arm: Arm) -> Tree:
     children: list[list[int]] = [[] for _ in range(len(links) + 1)]
     for index, parent in enumerate(parents):
         children[parent].append(index)
-    places: list[float | None] = []
+    places: list[float | str | None] = []
     for link, parent in zip(links, parents, strict=True):
-        place = distance_along(link.at, links[parent])
-        if place is not None and (
+        place = place_along(link.at, links[parent])
+        if isinstance(place, float) and (
             not links[parent].flexible or place >= links[parent].span_ends[1]
         ):
             place = None  # the joint moves with the flexible tip

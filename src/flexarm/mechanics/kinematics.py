@@ -14,7 +14,6 @@ d')_d d' + 2 s' r_sd d' + s'^2 r_ss``. The section's angles obey the same formul
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import casadi as ca
 import numpy as np
@@ -92,7 +91,7 @@ def mount(model: Model, index: int, q: Expr) -> Local:
         return station(model, index, q, 0 * q).motion.local
     if part.place is None:
         return tip_section(model, parent, q)
-    return body_of(model, parent).within(q, part.place.distance)
+    return body_of(model, parent).within(q, part.place.x)
 
 
 def mount_motion(model: Model, index: int, q: Expr, v: Expr) -> SectionMotion:
@@ -103,7 +102,7 @@ def mount_motion(model: Model, index: int, q: Expr, v: Expr) -> SectionMotion:
     body = body_of(model, model.links[part.parent])
     if part.place is None:
         return body.tip_motion(q, v)
-    return body.motion_within(q, v, part.place.distance)
+    return body.motion_within(q, v, part.place.x)
 
 
 class _Curves:
@@ -256,10 +255,11 @@ def tip_section(model: Model, part: LinkModel, q: Expr) -> Local:
     return body_of(model, part).tip(q)
 
 
-def section(model: Model, part: LinkModel, q: Expr, x: float | Literal["tip"]) -> Local:
+def section(model: Model, part: LinkModel, q: Expr, x: float | str) -> Local:
     """Return pose and Jacobian of the section at x [m] from a link's root, in its root frame.
 
-    The distance x is along the undeformed axis; "tip" is the end of the link. Sections at x < 0 are
+    The distance x is along the undeformed axis; "tip" is the end of the link, another name a frame
+    of a modal body. Sections at x < 0 are
     on the rigid root piece, sections beyond the span on the tip piece. For a sliding link, x is
     measured from the inner end of the whole beam; q must be numeric where x is within the span, and
     the section must be outside the hub.
@@ -267,6 +267,8 @@ def section(model: Model, part: LinkModel, q: Expr, x: float | Literal["tip"]) -
     body = body_of(model, part)
     if x == "tip":
         return beyond(body.tip(q), part.link.tip_length)
+    if isinstance(x, str):
+        return body.within(q, x)
     if x >= part.length:
         return beyond(body.tip(q), x - part.length)
     return body.section(q, x)
@@ -276,7 +278,7 @@ def jacobian(
     model: Model,
     q: Expr,
     link: int,
-    x: float | Literal["tip"] | None = None,
+    x: float | str | None = None,
     *,
     at_end: bool = False,
 ) -> tuple[Expr, Expr]:
@@ -290,7 +292,7 @@ def jacobian(
         Index of the link, from 0.
     x
         Distance of the section from the link's root [m]; None is the flexible tip, "tip" the end
-        of the link.
+        of the link, another name a frame of a modal body.
     at_end
         Whether to use the arm's tip frame, beyond the last link's flexible tip.
 

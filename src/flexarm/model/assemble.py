@@ -41,7 +41,7 @@ from flexarm.model.parts import (
     Rotor,
     TipRotation,
 )
-from flexarm.model.points import ArmPoint, ArmPoints
+from flexarm.model.points import ArmPoint, ArmPoints, require_frames
 from flexarm.model.spans import item, number_in_file, single_spans
 from flexarm.spatial import IDENTITY, NO_INERTIA, Array, Inertia, Pose, rotation_from_angles
 
@@ -96,6 +96,7 @@ def assemble(
         names += [f"base.{c}" for c in BASE_COORDINATES]
         units += ["m"] * 3 + ["rad"] * 3
     links: list[LinkModel] = []
+    require_frames(arm)
     chain = single_spans(arm)
     for i, parent in enumerate(tree(chain).parents):
         rail = None

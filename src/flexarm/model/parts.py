@@ -716,14 +716,14 @@ class Model:
     def mounts(self) -> tuple[dict[object, list[int]], ...]:
         """Indices of the links that each link carries, by section; the last entry is the base.
 
-        The key of a section is its distance from L [m], None for the flexible tip, or the name of a
-        link that rides along the carrying link.
+        The key of a section is its distance from L [m], the name of a modal body's frame, None for
+        the flexible tip, or the name of a link that rides along the carrying link.
         """
         mounts: list[dict[object, list[int]]] = [{} for _ in range(len(self.links) + 1)]
         for index, part in enumerate(self.links):
             section: object = part.name if part.on_rail else None
             if part.place is not None:
-                section = part.place.distance
+                section = part.place.x
             mounts[part.parent].setdefault(section, []).append(index)
         return tuple(mounts)
 

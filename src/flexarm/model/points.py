@@ -5,6 +5,8 @@ from typing import Literal
 
 from flexarm.arm import Arm, FreeBase, Point
 from flexarm.arm.forces import At
+from flexarm.errors import ModelError
+from flexarm.links.imported.file import read_body
 from flexarm.model.spans import chain_index, span_at
 
 Offset = tuple[float, float, float]
@@ -16,26 +18,23 @@ class ArmPoint:
 
     link: int  # index of the link, or of its span; -1 is the base, -2 the world
     # Distance of the section from the link's root L [m] along its undeformed axis; ``tip`` is the
-    # link's flexible end, ``end`` the frame of the arm's tip.
-    x: float | Literal["tip", "end"]
+    # link's flexible end, ``end`` the frame of the arm's tip. On a modal body also the name of a
+    # frame, ``root`` for the hub.
+    x: float | str
     # Offset from the section's axis point, in section axes [m]; for base and world, from their
     # origin.
     offset: Offset
 
-    @property
-    def distance(self) -> float:
-        """Distance [m] from the link's root L to the section, if it is given by distance."""
-        assert isinstance(self.x, float)
-        return self.x
-
     @classmethod
     def on(cls, arm: Arm, index: int, at: At) -> "ArmPoint":
         """Return the point at a position on a link of the arm, or on the base if index < 0."""
-        distance = 0.0 if at == "tip" or isinstance(at, tuple) else at
+        distance = at if isinstance(at, float) else 0.0
         x, y, z = at if isinstance(at, tuple) else (distance, 0.0, 0.0)
         if index < 0:
             return cls(index, "tip", (x, y, z))
         link, first = arm.links[index], chain_index(arm, index)
+        if link.modal is not None and isinstance(at, str):
+            return cls(first, at, (0.0, 0.0, 0.0))
         if at == "tip":
             return cls(first + link.spans - 1, "tip", (0.0, y, z))
         span, x = span_at(link, x)
@@ -54,6 +53,35 @@ class ArmPoint:
         assert point.link is not None
         index = -1 if point.link == "base" else arm.link_names.index(point.link)
         return cls.on(arm, index, "tip" if point.at is None else point.at)
+
+
+def require_frames(arm: Arm) -> None:
+    """Raise a ModelError for a place that names a frame which its modal body does not have."""
+    places: list[tuple[str, int, object]] = [
+        (f"links[{i}].at", parent, link.at)
+        for i, (link, parent) in enumerate(zip(arm.links, arm.parents, strict=True), 1)
+    ]
+    for i, link in enumerate(arm.links):
+        places += [
+            (f"links[{i + 1}].wrenches[{k}].at", i, wrench.at)
+            for k, wrench in enumerate(link.wrenches, 1)
+        ]
+    points = [(f"contacts[{k}].point.at", c.point) for k, c in enumerate(arm.contacts, 1)]
+    for k, spring in enumerate(arm.springs, 1):
+        points += [(f"springs[{k}].between[{n}].at", p) for n, p in enumerate(spring.between, 1)]
+    places += [
+        (path, arm.link_names.index(point.link), point.at)
+        for path, point in points
+        if point != "tip" and point.link in arm.link_names
+    ]
+    for path, index, at in places:
+        body = arm.links[index].modal if index >= 0 else None
+        if body is None or not isinstance(at, str) or at == "tip":
+            continue
+        try:
+            read_body(body.side_file).frame(at)
+        except ModelError as error:
+            raise ModelError(f"{path}: {error}") from None
 
 
 @dataclass(frozen=True)

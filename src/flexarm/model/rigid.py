@@ -45,6 +45,9 @@ def rigid(arm: Arm) -> Arm:
     """
     data = validated(arm).model_dump(exclude_unset=True, mode="json")
     data["name"] = f"{arm.name[:190]}, rigid"
+    for i, parent in enumerate(arm.parents):
+        if parent >= 0 and arm.links[parent].modal is not None:
+            _mount_at_tip(arm, i, data["links"][i])
     for name, link, link_data in zip(arm.link_names, arm.links, data["links"], strict=True):
         _stiffen(link_data["joint"])
         if link.flexible:
@@ -75,6 +78,28 @@ def _stiffen(joint: dict[str, Any]) -> None:
             value.pop("motor_speed", None)
         elif isinstance(value, dict):
             _stiffen(value)
+
+
+def _mount_at_tip(arm: Arm, index: int, link_data: dict[str, Any]) -> None:
+    """Place the joint of a link on a frame of a modal body by the pose of the frame at the tip.
+
+    The dictionary ``link_data`` is changed in place.
+    """
+    link, parent = arm.links[index], arm.links[arm.parents[index]]
+    if link.at == "tip":
+        return
+    assert isinstance(link.at, str) and parent.modal is not None
+    if link.joint.dh is not None:
+        raise ModelError(
+            f"rigid: {arm.link_names[index]} on a frame of a body with modes cannot have 'dh'. "
+            "Give before and after instead of dh."
+        )
+    body = read_body(parent.modal.side_file)
+    pose = body.tip.inverse() @ body.frame(link.at).pose @ framed(link.joint.before)
+    link_data["at"] = "tip"
+    link_data["joint"]["before"] = {
+        "position": pose.position.tolist(), "rotation": angles_from_rotation(pose.rotation),
+    }  # fmt: skip
 
 
 def _freeze(name: str, link: Link, link_data: dict[str, Any]) -> None:

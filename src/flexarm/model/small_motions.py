@@ -108,7 +108,12 @@ def _within(carrier: LinkModel, part: LinkModel, q: Array, jacobian: Array) -> A
         assert part.rail
         x = q[part.exposed] - part.rail.root
     else:
-        x = part.place.distance
+        x = part.place.x
+    if isinstance(x, str):
+        frame = carrier.imported.frame(x)
+        jacobian = _shift(jacobian, frame.pose.position)
+        jacobian[:, carrier.modes] += np.concatenate([frame.angle, frame.shape])
+        return _rotate(frame.pose.rotation, jacobian)
     jacobian = _shift(jacobian, np.array([x, 0.0, 0.0]))
     if x > 0 and carrier.flexible:
         jacobian[:, carrier.modes] += carrier.beam.shapes.motion(np.array([x]))[0]

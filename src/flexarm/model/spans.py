@@ -13,7 +13,7 @@ from flexarm.arm.joint import DH, Fixed
 from flexarm.arm.section import Section, Station
 from flexarm.links.base import Span
 from flexarm.links.remembered import kept
-from flexarm.links.tree import distance_along
+from flexarm.links.tree import place_along
 
 
 @kept
@@ -40,8 +40,8 @@ def _mount(arm: Arm, index: int) -> dict[str, Any]:
     if parent < 0 or arm.links[parent].spans == 1:
         return {}
     carrier, name = arm.links[parent], arm.link_names[parent]
-    distance = distance_along(link.at, carrier)
-    if distance is None:
+    distance = place_along(link.at, carrier)
+    if not isinstance(distance, float):
         return {"parent": f"{name}.{carrier.spans}"}
     span, place = span_at(carrier, distance)
     own = carrier.model_copy(update={"name": name})

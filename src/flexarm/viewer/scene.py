@@ -133,6 +133,7 @@ def _bent(model: Model, part: LinkModel) -> Deformed:
 
 
 def _link(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[str, Any]:
+    mounted = _body_frame(model, part, arrays)
     data: dict[str, Any] = {
         "name": part.name,
         "joint": part.joint_name,
@@ -140,7 +141,8 @@ def _link(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[st
         "attitude": part.motion.has_reference,
         "rides": part.on_rail,
         "parent": part.parent,
-        "at": None if part.place is None else part.place.distance,
+        "at": None if part.place is None or mounted else part.place.x,
+        "frame": mounted,
         "before": _pose(part.pose_FJ),
         "after": _pose(part.pose_JL),
         "length": part.length,
@@ -156,6 +158,15 @@ def _link(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[st
     elif part.flexible:
         data["shape"] = _shape(model, part, column + _joint_width(part), arrays)
     return data
+
+
+def _body_frame(model: Model, part: LinkModel, arrays: Arrays) -> dict[str, Any] | None:
+    """Return page data on the frame of a modal body that carries a link; None for other places."""
+    if part.place is None or isinstance(part.place.x, float):
+        return None
+    frame = model.links[part.parent].imported.frame(part.place.x)
+    tables = {"moved": arrays.add(frame.shape), "turned": arrays.add(frame.angle)}
+    return {"pose": _pose(frame.pose), **tables}
 
 
 def _payload(link: Link) -> dict[str, Any] | None:

@@ -13,11 +13,13 @@ values of X at the tip. To second order in the amplitudes, the equations depend 
 these moments and values (Wallrapp & Schwertassek 1991).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from flexarm.constants import NEGLIGIBLE, ROUNDING
+from flexarm.errors import ModelError
 from flexarm.linear_model import undamped
 from flexarm.links.body_data import BodyData, StraightBody
 from flexarm.links.imported.constants import (
@@ -196,6 +198,19 @@ class Drawn:
 
 
 @dataclass(frozen=True, eq=False)
+class BodyFrame:
+    """Named frame of a body, in hub axes."""
+
+    pose: Pose  # undeformed
+    shape: Array  # displacement of the frame's origin per amplitude, (3, m)
+    angle: Array  # first-order rotation of the frame per amplitude, (3, m)
+
+    def changed(self, transform: Array) -> "BodyFrame":
+        """Return the frame for new amplitudes, ``d = transform d_new`` with transform (m, k)."""
+        return BodyFrame(self.pose, self.shape @ transform, self.angle @ transform)
+
+
+@dataclass(frozen=True, eq=False)
 class ReducedBody(BodyData):
     """Flexible body reduced to modal amplitudes, in SI units and hub axes; the hub is fixed."""
 
@@ -214,6 +229,7 @@ class ReducedBody(BodyData):
     strains: Array | None = None  # strain at P positions per amplitude, (P, m); None if unknown
     # Second-order displacements, through which loads stiffen the body; None if unknown.
     second_order: SecondOrder | None = None
+    frames: Mapping[str, BodyFrame] = field(default_factory=dict)  # frames beside hub and tip
 
     kind = "reduced"
     sectioned = False
@@ -278,7 +294,25 @@ class ReducedBody(BodyData):
             drawn=replace(self.drawn, moved=self.drawn.moved @ transform),
             strains=None if self.strains is None else self.strains @ transform,
             second_order=self.second_order and self.second_order.changed(transform),
+            frames={name: frame.changed(transform) for name, frame in self.frames.items()},
         )
+
+    def frame(self, name: str) -> BodyFrame:
+        """Return the frame with a name: ``root``, the hub, or a name in the body's file.
+
+        Raises
+        ------
+        ModelError
+            If the body has no such frame.
+        """
+        none = np.zeros((3, len(self.names)))
+        frames = {"root": BodyFrame(IDENTITY, none, none), **self.frames}
+        if name not in frames:
+            raise ModelError(
+                f"there is no frame '{name}' in the body's file. The body has "
+                f"{', '.join(['tip', *frames])}."
+            )
+        return frames[name]
 
     @property
     def length(self) -> float:
@@ -346,11 +380,19 @@ def cleaned(body: ReducedBody) -> ReducedBody:
     )
     angle = np.abs(body.tip_angle).max(axis=0, initial=0.0)
     tip_sizes = np.maximum(np.abs(body.tip_shape).max(axis=0, initial=0.0), body.length * angle)
-    tip_angle = snapped(body.tip_angle, tip_sizes / max(body.length, 1e-9))
-    tip = Pose(snapped(body.tip.rotation, 1e-6), snapped(body.tip.position, body.length))
+
+    def snapped_frame(frame: BodyFrame) -> BodyFrame:
+        pose = frame.pose
+        return BodyFrame(
+            Pose(snapped(pose.rotation, 1e-6), snapped(pose.position, body.length)),
+            snapped(frame.shape, tip_sizes),
+            snapped(frame.angle, tip_sizes / max(body.length, 1e-9)),
+        )
+
+    tip = snapped_frame(BodyFrame(body.tip, body.tip_shape, body.tip_angle))
     return replace(
-        body, integrals=integrals, tip=tip, tip_shape=snapped(body.tip_shape, tip_sizes),
-        tip_angle=tip_angle,
+        body, integrals=integrals, tip=tip.pose, tip_shape=tip.shape, tip_angle=tip.angle,
+        frames={name: snapped_frame(frame) for name, frame in body.frames.items()},
         second_order=body.second_order and body.second_order.cleaned(NEGLIGIBLE),
     )  # fmt: skip
 

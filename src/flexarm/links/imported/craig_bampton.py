@@ -1,10 +1,12 @@
-"""Craig-Bampton reduction of a finite-element model between two rigid faces.
+"""Craig-Bampton reduction of a finite-element model between rigid faces.
 
-The shapes are six static shapes, for unit motions of the tip face with the hub face fixed, and the
-modes of lowest frequency with both faces fixed (Craig & Bampton 1968).
+The shapes are six static shapes for each face but the hub's, for its unit motions with the other
+faces fixed, and the modes of lowest frequency with all faces fixed (Craig & Bampton 1968).
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from flexarm.links.imported.body import ReducedBody, triangles
 from flexarm.links.imported.constants import DIGITS, MOST_MODES, MOST_NODES_UNDIVIDED, SUM_DIGITS
 from flexarm.links.imported.data import (
     Findings,
+    FrameData,
     Integers,
     ModalData,
     no_lines,
@@ -23,7 +26,7 @@ from flexarm.links.imported.data import (
     spans_a_frame,
 )
 from flexarm.links.imported.file import inspect_data
-from flexarm.links.imported.readers.plain import TIP_NAMES
+from flexarm.links.imported.readers.plain import WAYS
 from flexarm.spatial import Array, Pose
 
 Sparse = Any  # SciPy's sparse matrices have no type information
@@ -39,10 +42,13 @@ def reduce(
     modes: int = 8,
     hub_frame: Pose | None = None,
     tip_frame: Pose | None = None,
+    frames: Mapping[str, npt.ArrayLike] | None = None,
     faces: npt.ArrayLike | None = None,
     name: str = "reduced body",
 ) -> ReducedBody:
     """Reduce a finite-element model to a checked body with 6 + `modes` amplitudes.
+
+    Each of ``frames`` adds six amplitudes.
 
     Parameters
     ----------
@@ -61,6 +67,9 @@ def reduce(
     hub_frame, tip_frame
         Interface frames. By default a frame is at the mean of its face's nodes; the default hub
         frame has the axes of the node positions, and the default tip frame those of the hub frame.
+    frames
+        Node indices of further faces, by name; each moves as one rigid body and can carry a link
+        (``at: NAME``). Its frame is at the mean of the nodes, in the axes of the hub.
     faces
         Node indices of surface triangles (f, 3) or quadrangles (f, 4), for display.
     name
@@ -90,6 +99,8 @@ def reduce(
         name, (), positions, mass, stiffness=stiffness, hub=hub_frame, tip=tip_frame,
         hub_nodes=_rows("hub", hub, len(positions)), tip_nodes=_rows("tip", tip, len(positions)),
         faces=triangles(surface) if surface.size else no_lines(3),
+        frames={key: FrameData(nodes=_rows(f"frames[{key}]", rows, len(positions)))
+                for key, rows in (frames or {}).items()},
     )  # fmt: skip
     findings, body = inspect_data(reduced_data(model, modes), Findings(name))
     if body is None:
@@ -109,35 +120,58 @@ def reduced_data(model: ModalData, modes: int) -> ModalData:
         )
     if type(modes) is not int or not 0 <= modes <= MOST_MODES:
         raise ModelError(f"modes: must be a number from 0 to {MOST_MODES}, got {modes}")
-    ends = [_face("hub", model.hub_nodes, positions), _face("tip", model.tip_nodes, positions)]
-    if np.intersect1d(ends[0], ends[1]).size:
-        raise ModelError(
-            "hub, tip: the two faces have nodes in common. Choose faces without a common node."
-        )
+    faces = {"hub": model.hub_nodes, "tip": model.tip_nodes}
+    faces |= {name: frame.nodes for name, frame in model.frames.items()}
+    ends = {key: _face(key, rows, positions) for key, rows in faces.items()}
+    for one, other in combinations(ends, 2):
+        if np.intersect1d(ends[one], ends[other]).size:
+            raise ModelError(
+                f"{one}, {other}: the two faces have nodes in common. Choose faces without a "
+                "common node."
+            )
     K = _full_matrix("stiffness", model.stiffness, 3 * len(positions))
     m = _scalar_mass(model.node_mass, len(positions))
     _refuse_grounded(K, positions)
-    hub = model.hub or Pose(np.eye(3), positions[ends[0]].mean(axis=0))
-    tip = model.tip or Pose(hub.rotation, positions[ends[1]].mean(axis=0))
-    shapes, modal_stiffness = _shapes(K, m, positions, ends, hub, tip, modes)
+    hub = model.hub or Pose(np.eye(3), positions[ends["hub"]].mean(axis=0))
+    given = {"tip": model.tip} | {name: frame.pose for name, frame in model.frames.items()}
+    poses = {
+        key: pose or Pose(hub.rotation, positions[ends[key]].mean(axis=0))
+        for key, pose in given.items()
+    }
+    shapes, modal_stiffness = _shapes(K, m, positions, list(ends.values()), hub, poses, modes)
     if not np.all(np.isfinite(shapes)):
         raise ModelError(
             "stiffness: the shapes computed from it are not finite. Check that its units match "
             "the mass."
         )
-    tips = np.zeros((6 + modes, 6))
-    tips[:6] = np.kron(np.eye(2), hub.rotation.T)
+    motions = np.zeros((len(poses), len(shapes), 6))
+    for k, motion in enumerate(motions):
+        motion[6 * k : 6 * k + 6] = np.kron(np.eye(2), hub.rotation.T)
+    statics = [f"{key}_{way}" for key in poses for way in WAYS]
+    frames = {
+        name: FrameData(poses[name], ends[name], motion)
+        for name, motion in zip(model.frames, motions[1:], strict=True)
+    }
     return replace(
-        model, names=(*TIP_NAMES, *(f"fixed{k}" for k in range(1, modes + 1))), node_mass=m,
-        shapes=shapes, stiffness=modal_stiffness, hub=hub, tip=tip, tip_shapes=tips,
-        hub_nodes=ends[0], tip_nodes=ends[1],
+        model, names=(*statics, *(f"fixed{k}" for k in range(1, modes + 1))), node_mass=m,
+        shapes=shapes, stiffness=modal_stiffness, hub=hub, tip=poses["tip"], tip_shapes=motions[0],
+        hub_nodes=ends["hub"], tip_nodes=ends["tip"], frames=frames,
     )  # fmt: skip
 
 
 def _shapes(
-    K: Sparse, m: Sparse, positions: Array, faces: list[Integers], hub: Pose, tip: Pose, modes: int
+    K: Sparse,
+    m: Sparse,
+    positions: Array,
+    faces: list[Integers],
+    hub: Pose,
+    poses: Mapping[str, Pose],
+    modes: int,
 ) -> tuple[Array, Array]:
-    """Compute static shapes and fixed-interface modes, (6 + k, N, 3), and their stiffness."""
+    """Compute static shapes and modes with all faces fixed, (6 f + k, N, 3), and their stiffness.
+
+    The first of the faces is that of the hub; ``poses`` are the frames of the f others.
+    """
     from scipy.sparse import csc_array, kron
     from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
@@ -146,7 +180,7 @@ def _shapes(
     free_rows = (3 * _elimination_order(K, positions, free_nodes)[:, None] + np.arange(3)).ravel()
     if modes >= len(free_rows):
         raise ModelError(
-            f"modes: must be fewer than the {len(free_rows)} unknowns between the two faces"
+            f"modes: must be fewer than the {len(free_rows)} unknowns between the faces"
         )
     free_stiffness = csc_array(K[free_rows][:, free_rows])
     try:
@@ -154,23 +188,25 @@ def _shapes(
                       diag_pivot_thresh=0.0)  # fmt: skip
     except RuntimeError:
         raise ModelError(
-            "stiffness: is singular with both faces held. Check that all parts of the mesh are "
+            "stiffness: is singular with all faces held. Check that all parts of the mesh are "
             "joined."
         ) from None
     rotation = np.kron(np.eye(2), hub.rotation)
-    face_motion = rigid_columns(positions[faces[1]] - tip.position).reshape(-1, 6) @ rotation
-    shapes = np.zeros((3 * len(positions), 6 + modes))
-    shapes[rows[1], :6] = face_motion
-    shapes[free_rows, :6] = -factor.solve(
-        np.ascontiguousarray(K[free_rows][:, rows[1]] @ face_motion)
-    )
+    count = 6 * len(poses)
+    shapes = np.zeros((3 * len(positions), count + modes))
+    for k, (face, pose) in enumerate(zip(faces[1:], poses.values(), strict=True)):
+        face_motion = rigid_columns(positions[face] - pose.position).reshape(-1, 6) @ rotation
+        shapes[rows[k + 1], 6 * k : 6 * k + 6] = face_motion
+        shapes[free_rows, 6 * k : 6 * k + 6] = -factor.solve(
+            np.ascontiguousarray(K[free_rows][:, rows[k + 1]] @ face_motion)
+        )
     if modes:
         weights = csc_array(kron(m, np.eye(3), format="csc")[free_rows][:, free_rows])
         solve = LinearOperator(free_stiffness.shape, matvec=factor.solve, dtype=np.float64)
         # The start vector is always the same, so that results are reproducible.
         start = np.cos(np.arange(len(free_rows)))
         try:
-            shapes[free_rows, 6:] = eigsh(
+            shapes[free_rows, count:] = eigsh(
                 free_stiffness, modes, weights, sigma=0.0, OPinv=solve, v0=start
             )[1]
         except RuntimeError as error:  # raised by ARPACK
@@ -181,8 +217,8 @@ def _shapes(
             ) from None
     modal_stiffness = shapes.T @ (K @ shapes)
     # By theory, static shapes and modes with fixed faces are not coupled in stiffness.
-    modal_stiffness[:6, 6:] = modal_stiffness[6:, :6] = 0.0
-    return shapes.T.reshape(6 + modes, -1, 3), (modal_stiffness + modal_stiffness.T) / 2
+    modal_stiffness[:count, count:] = modal_stiffness[count:, :count] = 0.0
+    return shapes.T.reshape(count + modes, -1, 3), (modal_stiffness + modal_stiffness.T) / 2
 
 
 def _elimination_order(K: Sparse, positions: Array, rows: Integers) -> Integers:

@@ -112,6 +112,16 @@ def no_shapes() -> Array:
 
 
 @dataclass(frozen=True, eq=False)
+class FrameData:
+    """Named frame of a body at which a link can be carried, in the axes of the file."""
+
+    # Pose of the frame; None for a frame at the mean of its nodes, in the axes of the hub.
+    pose: Pose | None = None
+    nodes: Integers = field(default_factory=no_nodes)  # indices of the nodes that move with it
+    shapes: Array | None = None  # displacement and rotation of the frame, (m, 6)
+
+
+@dataclass(frozen=True, eq=False)
 class ModalData:
     """Modal data of a body with N nodes and m shapes, in SI units and the axes of the file.
 
@@ -144,6 +154,8 @@ class ModalData:
     # Indices of the nodes that move rigidly with the hub frame, or the tip frame; empty if unknown.
     hub_nodes: Integers = field(default_factory=no_nodes)
     tip_nodes: Integers = field(default_factory=no_nodes)
+    # Named frames beside hub and tip.
+    frames: Mapping[str, FrameData] = field(default_factory=dict)
     # Total mass, centre (3,) and inertia about the origin (3, 3) stated by the program.
     stated: Stated = (None, None, None)
     lines: Integers = field(default_factory=no_lines)  # pairs of nodes, drawn as lines, (k, 2)
@@ -157,9 +169,16 @@ class ModalData:
         """Return the data in the axes of the hub frame, with the hub's position as origin."""
         hub = self.hub or IDENTITY
         rotation, (total, centre, inertia) = hub.rotation, self.stated
-        tip = self.tip
-        if tip is None and len(self.tip_nodes):
-            tip = Pose(rotation, self.nodes[self.tip_nodes].mean(axis=0))
+        tip = self._posed(self.tip, self.tip_nodes)
+        frames = {
+            name: FrameData(
+                None if pose is None else hub.inverse() @ pose,
+                frame.nodes,
+                None if frame.shapes is None else turned_motions(frame.shapes, rotation),
+            )
+            for name, frame in self.frames.items()
+            for pose in (self._posed(frame.pose, frame.nodes),)
+        }
         return replace(
             self,
             nodes=(self.nodes - hub.position) @ rotation,
@@ -176,6 +195,7 @@ class ModalData:
             tip_shapes=None
             if self.tip_shapes is None
             else turned_motions(self.tip_shapes, rotation),
+            frames=frames,
             stated=(
                 total,
                 None if centre is None else (centre - hub.position) @ rotation,
@@ -184,6 +204,12 @@ class ModalData:
                 else rotation.T @ inertia @ rotation,
             ),
         )
+
+    def _posed(self, pose: Pose | None, nodes: Integers) -> Pose | None:
+        """Return a frame's pose; without one, a pose at the mean of its nodes, if there are any."""
+        if pose is not None or not len(nodes):
+            return pose
+        return Pose((self.hub or IDENTITY).rotation, self.nodes[nodes].mean(axis=0))
 
     def integrals(self) -> Integrals:
         """Compute the mass moments ``[1, X, phi_1 ..]^T m [1, X, phi_1 ..]`` and rotary inertia.

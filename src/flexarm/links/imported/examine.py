@@ -11,6 +11,7 @@ from flexarm.io.source import Path
 from flexarm.links.base import Direction, Shapes, Span, SpanCurves, gauss_points, panel_points
 from flexarm.links.basis import own_stiffness
 from flexarm.links.imported.body import (
+    BodyFrame,
     ReducedBody,
     check_second_order,
     cleaned,
@@ -49,6 +50,7 @@ from flexarm.links.imported.constants import (
 from flexarm.links.imported.data import (
     MASS_REQUIRED,
     Findings,
+    FrameData,
     Integers,
     ModalData,
     percent,
@@ -73,11 +75,16 @@ def examine(data_of_file: ModalData, findings: Findings) -> ReducedBody | None:
     check_order(findings, data.nodes, data.shapes)
     hub, hub_moves = hub_motion(data, findings)
     tips = _tip_motion(data, findings, tip)
+    frames = {name: _frame_motion(data, findings, name) for name in data.frames}
     if tips is None or findings.problems:
         return None
     hub_fixed = data
     if hub_moves:
         hub_fixed, tips = without_hub(data, hub), tips - shifted(hub, tip.position)
+        frames = {
+            name: (pose, motion - shifted(hub, pose.position))
+            for name, (pose, motion) in frames.items()
+        }
     deforming = _deforming(data, hub_fixed, findings)
     integrals = data.integrals()
     data = check_matrices(findings, data)
@@ -92,6 +99,8 @@ def examine(data_of_file: ModalData, findings: Findings) -> ReducedBody | None:
         False,
         drawn_points(hub_fixed.nodes, hub_fixed.shapes, data.lines, data.faces, tip, tips),
         None if data.strains is None else data.strains.T.copy(), loads,
+        {name: BodyFrame(pose, motion[:, :3].T.copy(), motion[:, 3:].T.copy())
+         for name, (pose, motion) in frames.items()},
     )  # fmt: skip
     if len(deforming) < len(data.names):
         names = tuple(data.names[k] for k in deforming)
@@ -181,7 +190,7 @@ def without_hub(data: ModalData, hub: Array) -> ModalData:
 
 
 def _judge_face(findings: Findings, key: str, worst: float) -> None:
-    """Add a note or an error if a hub or tip face deforms too much to be treated as rigid."""
+    """Add a note or an error if a hub, tip or frame face deforms too much for a rigid face."""
     findings.judge(
         worst,
         (f"{key}_nodes",),
@@ -192,21 +201,46 @@ def _judge_face(findings: Findings, key: str, worst: float) -> None:
 
 def _tip_motion(data: ModalData, findings: Findings, tip: Pose) -> Array | None:
     """Return the motion of the tip frame in each shape, (m, 6); None if it is undetermined."""
-    rows, stated = data.tip_nodes, data.tip_shapes
+    return _face_motion(data, findings, "tip", FrameData(tip, data.tip_nodes, data.tip_shapes))
+
+
+def _frame_motion(data: ModalData, findings: Findings, name: str) -> tuple[Pose, Array]:
+    """Return the pose of a named frame, and its motion in each shape, (m, 6).
+
+    Errors are added to the findings.
+    """
+    frame, key = data.frames[name], f"frame_{name}"
+    if frame.pose is None:
+        findings.refuse((f"{key}_position",), "or nodes of the frame are required")
+    pose = frame.pose or IDENTITY
+    motion = _face_motion(data, findings, key, replace(frame, pose=pose))
+    return pose, np.zeros((len(data.shapes), 6)) if motion is None else motion
+
+
+def _face_motion(data: ModalData, findings: Findings, key: str, frame: FrameData) -> Array | None:
+    """Return the motion of a frame in each shape, (m, 6), by its shapes or a fit to its nodes.
+
+    The motion is None if neither determines it. ``key`` is the start of the frame's keys in the
+    file.
+    """
+    rows, stated = frame.nodes, frame.shapes
+    assert frame.pose is not None
     if not spans_a_frame(data.nodes[rows]):
         if stated is None:
             findings.refuse(
-                ("tip_nodes",),
+                (f"{key}_nodes",),
                 "must be three nodes at least, not on one line"
                 if len(rows)
-                else "or tip_shapes are required: what follows is carried by the tip's motion",
+                else f"or {key}_shapes are required: what follows is carried by this frame's "
+                "motion",
             )
         return stated
-    fit, residuals = rigid_fit(data.nodes[rows], tip.position, data.shapes[:, rows])
+    fit, residuals = rigid_fit(data.nodes[rows], frame.pose.position, data.shapes[:, rows])
     size = np.maximum(np.abs(data.shapes).max(axis=(1, 2)), 1e-300)
     worst = float((residuals / size).max())
-    findings.fact("tip face", f"rigid to {percent(worst)} of the shapes' size")
-    _judge_face(findings, "tip", worst)
+    label = key.replace("frame_", "frame ")
+    findings.fact(f"{label} face", f"rigid to {percent(worst)} of the shapes' size")
+    _judge_face(findings, key, worst)
     if stated is None:
         return fit
     reach = float(np.linalg.norm(np.ptp(data.nodes, axis=0)))
@@ -214,8 +248,8 @@ def _tip_motion(data: ModalData, findings: Findings, tip: Pose) -> Array | None:
     difference = float((np.abs(stated - fit) / scale).max())
     findings.judge(
         difference,
-        ("tip_shapes",),
-        f"are {percent(difference)} off the motion of the tip's nodes. Are axes, signs and "
+        (f"{key}_shapes",),
+        f"are {percent(difference)} off the motion of the nodes of {label}. Are axes, signs and "
         "units (radians) the same?",
     )
     return stated

@@ -15,7 +15,7 @@ from flexarm.arm.side_files import SideFile, SideFiles
 from flexarm.errors import ModelError
 from flexarm.io.whole_file import write_whole
 from flexarm.links.base import Shapes, Span
-from flexarm.links.imported.body import Drawn, ReducedBody, SecondOrder
+from flexarm.links.imported.body import BodyFrame, Drawn, ReducedBody, SecondOrder
 from flexarm.links.imported.constants import BODIES_IN_MEMORY, LARGEST
 from flexarm.links.imported.data import Findings, Integers, ModalData
 from flexarm.links.imported.examine import (
@@ -55,6 +55,7 @@ from flexarm.links.imported.readers.superelements import (
 from flexarm.links.imported.readers.universal import read_universal
 from flexarm.links.imported.standard import examine_sid, read_sid
 from flexarm.links.integrals import Integrals
+from flexarm.spatial import IDENTITY
 
 VERSION = 1
 MODAL: Shape = ("shapes", "shapes")
@@ -178,6 +179,13 @@ def write_body(path: str | Path, body: ReducedBody, *, force: bool = False) -> N
         "tip_position": body.tip.position,
         "tip_rotation": body.tip.rotation,
     }
+    for name, frame in body.frames.items():
+        arrays |= {
+            f"frame_{name}_position": frame.pose.position,
+            f"frame_{name}_rotation": frame.pose.rotation,
+            f"frame_{name}_shape": frame.shape,
+            f"frame_{name}_angle": frame.angle,
+        }
     for key in ("name", "tip_shape", "tip_angle", "first_order", "damping", "strains"):
         arrays[key] = getattr(body, key)
     arrays |= {f"drawn_{key}": getattr(body.drawn, key) for key in DRAWN}
@@ -215,6 +223,14 @@ def _unpacked(reader: ArrayReader, name: str) -> ReducedBody | None:
         second = SecondOrder(*(read(f"second_order_{k}", *s) for k, s in SECOND_ORDER.items()))
     tip = reader.frame("tip")
     ends = read("tip_shape", 3, "shapes"), read("tip_angle", 3, "shapes")
+    frames = {
+        name: BodyFrame(
+            reader.frame(f"frame_{name}") or IDENTITY,
+            read(f"frame_{name}_shape", 3, "shapes"),
+            read(f"frame_{name}_angle", 3, "shapes"),
+        )
+        for name in reader.frame_names()
+    }
     damping = read("damping", *MODAL) if "damping" in keys else None
     strains = read("strains", "places", "shapes") if "strains" in keys else None
     title, first_order = reader.title(name), bool(read("first_order"))
@@ -228,7 +244,7 @@ def _unpacked(reader: ArrayReader, name: str) -> ReducedBody | None:
     display |= {key: index_rows.astype(np.int64) for key, index_rows in connections.items()}
     return ReducedBody(
         title, names, integrals, tip, *ends, damping, first_order, Drawn(axis=axis, **display),
-        strains, second,
+        strains, second, frames,
     )  # fmt: skip
 
 
@@ -302,7 +318,7 @@ def read_frames(path: Path | None) -> dict[str, Any]:
     if not isinstance(frames, dict):
         raise ModelError(f"{path}: must be a JSON object with the keys hub and tip")
     allowed = ("hub", "tip", "units", "name", "total_mass", "centre", "inertia_about_origin",
-             "hub_nodes", "tip_nodes", "faces", "elements")  # fmt: skip
+             "hub_nodes", "tip_nodes", "frames", "faces", "elements")  # fmt: skip
     if "mass" in frames:
         frames.setdefault("total_mass", frames["mass"])
     return {key: frames[key] for key in allowed if key in frames}

@@ -75,15 +75,17 @@ class LinkBody(ABC):
     def section(self, q: Expr, x: float) -> Local:
         """Compute pose and Jacobian of the section at x [m] < length, in the root frame L."""
 
-    def within(self, q: Expr, x: float) -> Local:
+    def within(self, q: Expr, x: float | str) -> Local:
         """Compute pose and Jacobian, in the root frame L, of a section that carries another link.
 
         At a distance x [m] <= 0 from the root, the section is on the rigid piece before the span.
+        On a body of any shape, x is the name of a frame.
         """
+        assert isinstance(x, float)
         return self.section(q, x) if x > 0 else rigid_section(q, x, len(self.part.own))
 
-    def motion_within(self, q: Expr, v: Expr, x: float) -> SectionMotion:
-        """Compute the motion of a section that carries another link, at x [m] from the root.
+    def motion_within(self, q: Expr, v: Expr, x: float | str) -> SectionMotion:
+        """Compute the motion of a section that carries another link, at x as in `within`.
 
         The section's bias accelerations are its accelerations when all coordinates have the
         constant rates v.

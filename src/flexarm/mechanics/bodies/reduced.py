@@ -9,6 +9,7 @@ centrifugal forces and the inertia matrix, the antisymmetric part angular moment
 forces.
 """
 
+from dataclasses import replace
 from typing import final
 
 import casadi as ca
@@ -144,6 +145,15 @@ class Reduced(LinkBody):
     def section(self, q: Expr, x: float) -> Local:
         """Compute the point at x [m] from the hub on the straight line from hub to tip."""
         return self.at_fraction(q, x / self.part.length)
+
+    def within(self, q: Expr, x: float | str) -> Local:
+        """Compute pose and Jacobian, in the root frame L, of a frame of the body, by its name."""
+        assert isinstance(x, str)
+        d, frame = self.amplitudes(q), self.of.frame(x)
+        none = np.zeros((3, len(self.of.names), len(self.of.names)))
+        ways, pose = (frame.shape, frame.angle), frame.pose
+        local = self.tabled(d, 0 * d, pose.position, ways, (none, none)).local
+        return replace(local, rotation=local.rotation @ constant(pose.rotation))
 
     def at_fraction(self, q: Expr, fraction: float) -> Local:
         """Compute the point at a fraction of the straight line from hub to tip; 1 is the tip."""

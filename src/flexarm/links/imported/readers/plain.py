@@ -6,6 +6,7 @@ The readers of all other formats return the keys of this form.
 import io
 import json
 import math
+import re
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -31,6 +32,7 @@ from flexarm.links.imported.constants import (
 from flexarm.links.imported.data import (
     MASS_REQUIRED,
     Findings,
+    FrameData,
     Integers,
     Matrix,
     ModalData,
@@ -119,6 +121,8 @@ Powers = tuple[int, int, int]  # exponents of length, mass and time in a unit
 PLAIN: Powers = (0, 0, 0)
 LENGTH: Powers = (1, 0, 0)
 MASS: Powers = (0, 1, 0)
+MOTION = (LENGTH,) * 3 + (PLAIN,) * 3  # displacement and rotation of a frame
+_FRAME_KEY = re.compile("frame_(.+)_(position|rotation|nodes|shapes|shape|angle)$")
 
 
 @dataclass
@@ -144,6 +148,12 @@ class ArrayReader:
                 frame = flat_keys.pop(key)
                 flat_keys |= {f"{key}_{part}": frame[part] for part in ("position", "rotation")
                            if part in frame}  # fmt: skip
+        named = flat_keys.pop("frames", {})
+        if not isinstance(named, dict) or not all(isinstance(x, dict) for x in named.values()):
+            findings.refuse(("frames",), "must be a mapping of names to nodes, position, rotation")
+            named = {}
+        for name, frame in named.items():
+            flat_keys |= {f"frame_{name}_{part}": value for part, value in frame.items()}
         try:
             return cls(flat_keys, findings, read_units(flat_keys.get("units", "m, kg, s")))
         except ModelError as error:
@@ -267,6 +277,29 @@ class ArrayReader:
             )
         return Pose(rotation, np.zeros(3) if position is None else position)
 
+    def frame_names(self) -> list[str]:
+        """Return the names of the body's frames beside hub and tip; add errors for invalid ones."""
+        matches = [_FRAME_KEY.match(key) for key in self.keys]
+        names = list(dict.fromkeys(match[1] for match in matches if match))
+        for name in names:
+            if name in ("hub", "root", "tip") or len(name) > NAME_LENGTH or name_fault(name):
+                self.findings.refuse(
+                    ("frames", name),
+                    "must be one word without . [ ] = , : and not hub, root or tip",
+                )
+        return names
+
+    def frames(self) -> dict[str, FrameData]:
+        """Return the body's frames beside hub and tip, by name."""
+        return {
+            name: FrameData(
+                self.frame(f"frame_{name}"),
+                self.rows(f"frame_{name}_nodes").ravel(),
+                self.optional(f"frame_{name}_shapes", ("shapes", 6), MOTION),
+            )
+            for name in self.frame_names()
+        }
+
     def masses(self) -> Matrix:
         """Return the nodes' masses (N,) or consistent mass matrix (N, N); None if absent."""
         if hasattr(self.keys.get("node_mass"), "tocsr"):
@@ -359,8 +392,8 @@ def read_units(units: Any) -> Units:
 
 
 SETS = ("", "cb_", "clamped_")  # prefixes of array names; the first one that occurs is used
-TIP_NAMES = ("tip_x", "tip_y", "tip_z", "tip_rx", "tip_ry", "tip_rz")
-MOTION = (LENGTH,) * 3 + (PLAIN,) * 3  # displacement and rotation of a frame
+WAYS = ("x", "y", "z", "rx", "ry", "rz")  # unit motions of a face
+TIP_NAMES = tuple(f"tip_{way}" for way in WAYS)
 # Units of the unit loads: accelerations and angular accelerations of the hub, products xx, yy, zz,
 # yz, zx, xy of its angular velocities, force and moment on the tip.
 LOADS = ((1, 1, 0),) * 3 + ((2, 1, 0),) * 9 + (LENGTH,) * 3 + (PLAIN,) * 3
@@ -442,6 +475,7 @@ def plain_data(keys: Mapping[str, Any], name: str, findings: Findings) -> ModalD
         tip=reader.frame("tip"),
         hub_nodes=reader.rows("hub_nodes").ravel(),
         tip_nodes=reader.rows("tip_nodes").ravel(),
+        frames=reader.frames(),
         stated=reader.stated(),
         lines=reader.lines(),
         faces=reader.faces(),
@@ -453,6 +487,8 @@ def plain_data(keys: Mapping[str, Any], name: str, findings: Findings) -> ModalD
 def _superelement(reader: ArrayReader, name: str) -> ModalData:
     """Return the modal data of a superelement: matrices over motions of hub, tip and modes."""
     tip, unknowns = reader.frame("tip"), ("unknowns", "unknowns")
+    if reader.frame_names():
+        reader.findings.refuse(("frames",), "are of bodies with nodes. Leave them out.")
     if "K" not in reader.keys or "M" not in reader.keys:
         reader.findings.refuse(
             ("shapes",),
@@ -492,6 +528,7 @@ def full_data(keys: Mapping[str, Any], name: str, findings: Findings) -> ModalDa
         findings.refuse(("node_mass",), MASS_REQUIRED)
     return ModalData(
         reader.title(name), (), nodes, masses, stiffness=stiffness, hub_nodes=hub,
-        tip_nodes=tip, hub=reader.frame("hub"), tip=reader.frame("tip"), faces=reader.faces(),
+        tip_nodes=tip, hub=reader.frame("hub"), tip=reader.frame("tip"), frames=reader.frames(),
+        faces=reader.faces(),
         units=reader.units,
     )  # fmt: skip
