@@ -94,8 +94,8 @@ def check(arm: Arm) -> Report:
         arm.stiffening
         and max(part.modes.stop - part.modes.start for part in model.links) > SEARCHED_AMPLITUDES
     )
-    # At straight links stiffening does not change the matrices, and tracing without stiffening is
-    # much faster.
+    # Stiffening does not change the matrices of straight links, and equations without stiffening
+    # are built much faster.
     traced = trace(build(arm, stiffening=False) if large else model)
     linear = linearise_elastic(model, traced, pose)
     links = tuple(_link(model, i, linear, pose) for i in range(len(model.links)))
@@ -304,7 +304,8 @@ def costs(model: Model, linear: LinearModel) -> tuple[CostReport, ...]:
     try:
         fewer = build(change_arm(model.arm, changed))
         theirs = linearise_elastic(fewer, trace(fewer), start_state(fewer)[0])
-    except (ModelError, ShapeError):  # the file uses shapes beyond the half
+    # the model file refers to shapes that the arm with half of them lacks
+    except (ModelError, ShapeError):
         return (own,)
     slowest = _slowest(model, linear)
     change = abs(_slowest(fewer, theirs) / slowest - 1) if slowest else 0.0

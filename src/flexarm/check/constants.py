@@ -10,7 +10,8 @@ GRAVITY = 0.1, 30.0  # [m/s^2] the Moon 1.6, Jupiter 25
 # Largest angular rate of an orbit [rad/s]; it is 1.24e-3 in low Earth orbit. Largest distance from
 # the orbit relative to the orbit's radius, at which the gravity gradient has an error of 1.5 %.
 ORBIT_RATE, ORBIT_DISTANCE = 2e-3, 1e-2
-CURVE_ERROR = 0.01  # error of an initial curve that is noticed, over its largest deflection
+# error above which there is a notice of an initial curve, relative to its largest deflection
+CURVE_ERROR = 0.01
 
 # Damping
 HIGH_DAMPING = 0.3  # damping ratio above which there is a notice; structures have 0.002 to 0.05

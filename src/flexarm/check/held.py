@@ -27,8 +27,8 @@ from flexarm.spatial import Array
 class HeldInterval:
     """Time interval between two timed events, with its closed brakes and active servos."""
 
-    begin: float  # [s]
-    end: float  # [s]
+    begin: float  # first instant [s]
+    end: float  # last instant [s]
     braked: frozenset[str]  # joints whose brakes are closed
     servos: Mapping[str, Servoed]  # servos by joint
     begins: Mapping[str, float]  # start of the servos' targets by joint [s]; 0 if absent

@@ -266,7 +266,7 @@ def _strained_most(
     # ``M Phi w Phi' M``.
     try:
         speeds, modes = undamped(_ratio_damping(model, index, pose, 0.5), stiffness)
-    except np.linalg.LinAlgError:  # a mode without strain has no ratio
+    except np.linalg.LinAlgError:  # a mode without strain has no damping ratio
         return 0.0, ""
     ratios = np.sum(modes * (_ratio_damping(model, index, pose) @ modes), axis=0) / 2
     most = int(np.argmax((modes.T @ stiffness @ moved) ** 2 / np.maximum(np.abs(speeds), 1e-300)))

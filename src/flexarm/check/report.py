@@ -60,10 +60,10 @@ class JointReport:
     name: str
     kind: str
     on: str  # link that carries the joint, such as 'boom at 0.5'; empty at the previous tip
-    axis: Vector | None  # in the joint's frame, unit length; None for a rigid attachment
+    axis: Vector | None  # unit vector in the joint's frame; None for a rigid attachment
     turns: bool  # whether the joint rotates the link; else it slides
     actuation: str | None  # ``torque``, ``free``, ``prescribed``, or None for a rigid attachment
-    elastic: bool  # whether its transmission is elastic
+    elastic: bool  # whether the joint's transmission is elastic
     reflected_inertia: float  # rotor inertia at the joint [kg m^2] (of a sliding joint [kg])
 
 
@@ -74,10 +74,13 @@ class DirectionReport:
     direction: str  # ``bending_y``, ``bending_z``, ``torsion`` or ``stretch``
     stiffness: str  # name of the section's stiffness
     count: int  # number of shapes (or elements, springs) of the link in this direction
-    coordinates: tuple[str, ...]  # names of their coordinates; empty if rigid
+    # names of the coordinates of these shapes; empty for a rigid direction
+    coordinates: tuple[str, ...]
     why: str  # reason for the number of shapes
-    clamped: tuple[Frequency, ...]  # frequencies with the root clamped and the body at the tip
-    loaded: tuple[Frequency, ...]  # frequencies between the inertias that loaded modes assume
+    # frequencies of the link with clamped root and the body at its tip
+    clamped: tuple[Frequency, ...]
+    # frequencies of the link between the root and tip inertias that loaded modes assume
+    loaded: tuple[Frequency, ...]
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,7 @@ class LinkReport:
 
     name: str
     joint: JointReport
-    length: float  # along x, rigid ends included [m]
+    length: float  # length along x, including rigid ends [m]
     mass: float  # mass of the beam or body, including rigid ends [kg]
     hub_mass: float  # mass of the bodies on both sides of the link's joint [kg]
     flexible: FlexibleReport | None  # the flexible part, or None
@@ -156,7 +159,8 @@ class CostReport:
     method: str  # integrator
     steps: float  # number of steps
     seconds: float  # CPU time [s]
-    frequency_change: float  # relative change of the slowest frequency, joints free
+    # relative change of the slowest frequency with free joints, due to the changed shapes
+    frequency_change: float
     shapes: dict[str, dict[str, int]]  # changed numbers of shapes by link and direction
 
 

@@ -59,7 +59,7 @@ class Name(NamedTuple):
     """Symbol of a number in printed equations, with its definition and its factors in a term."""
 
     latex: str  # the symbol
-    about: str  # its definition, in LaTeX
+    about: str  # definition of the symbol, in LaTeX
     times: float = 1.0  # factor of the symbol in the term
     lengths: int = 0  # power of a sliding link's total length, a further factor in the term
 
@@ -70,13 +70,14 @@ class Term:
 
     row: int
     column: int
-    modes: list[int]  # numbers of the mode shapes in it
+    modes: list[int]  # numbers of the mode shapes in the term
     power: int  # power of the exposed length of a sliding link
     powers: Monomial
     value: float
 
 
-Namer = Callable[[Term], Name | None]  # returns None for a term that is printed with its number
+# returns None for a term whose coefficient is printed as a number
+Namer = Callable[[Term], Name | None]
 
 
 class IntegralSymbols:
@@ -159,7 +160,8 @@ class IntegralSymbols:
             if term.row in owners and len(term.modes) == 1:
                 number, mode = owners[term.row]
                 return _stiffness(number, [mode, *term.modes])
-            if term.row in lengths and len(term.modes) == 2:  # E = k d^2/(2 l^3) by l
+            # derivative of E = k d^2/(2 l^3) with respect to l
+            if term.row in lengths and len(term.modes) == 2:
                 return _stiffness(lengths[term.row], term.modes,
                                   -1.5 * (1 + (term.modes[0] != term.modes[1])))  # fmt: skip
             return Name(rf"k_{{{self.ring.generators[term.row].latex}}}", r"\text{stiffness}")
@@ -244,7 +246,7 @@ class IntegralSymbols:
         modes.
         """
 
-        def named(*columns: int) -> Namer:  # 0 for the length, or numbers of modes
+        def named(*columns: int) -> Namer:  # columns: 0 for the length, k for mode k
             return lambda term: _sliding_integral(number, term, columns)
 
         def vector(*columns: int) -> Namer:

@@ -1,4 +1,4 @@
-"""Multivariate polynomials in named generators, into which traced expressions are converted.
+"""Multivariate polynomials in named generators, into which CasADi expressions are converted.
 
 A generator is a coordinate, a rate, a sine or cosine, an inverse, an entire function, or another
 quantity with a definition. Two relations shorten polynomials. ``sin^2`` is replaced by
@@ -30,10 +30,10 @@ class TooLong(FlexarmError):
 class Generator(NamedTuple):
     """A variable of polynomials, with the expression that defines it, if any."""
 
-    name: str  # identifier
-    latex: str  # LaTeX
-    kind: Kind  # coordinates, rates and numbers have no definition; the others have one
-    of: Polynomial  # argument of the definition
+    name: str  # Python identifier
+    latex: str  # LaTeX symbol
+    kind: Kind  # coordinates, rates and numbers have no definition; all other kinds have one
+    of: Polynomial  # polynomial that is the argument of the definition
     about: str = ""  # description, if the definition does not suffice
     order: int = 0  # k of an entire function ``c_k(x) = sum (-x)^n/(2n + k)!``
 
@@ -160,7 +160,7 @@ def total(a: Polynomial, b: Polynomial, sign: float = 1.0) -> Polynomial:
 
 
 def evaluated(stream: Stream, ring: Ring, loads: list[list[int]]) -> list[dict[int, Polynomial]]:
-    """Evaluate a traced stream of operations on polynomials; return its outputs.
+    """Evaluate the operations of an expression on polynomials; return the output polynomials.
 
     Parameters
     ----------

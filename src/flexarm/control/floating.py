@@ -134,7 +134,7 @@ def base_along(
 ) -> Along:
     """Add the motion of the free base that momentum conservation implies to a path of the arm.
 
-    The result maps progress 0 to 1 to all coordinates, shape (n,).
+    The returned function maps progress from 0 to 1 to all coordinates, shape (n,).
     """
 
     def rates(s: float, q: Array) -> Array:

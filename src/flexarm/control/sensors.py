@@ -196,9 +196,9 @@ def _encoders(model: Model) -> tuple[str, ...]:
 
 
 def _part(model: Model, gauge: Gauge) -> tuple[LinkModel, float]:
-    """Return the link segment (a ``LinkModel``) under a gauge.
+    """Return the link segment (a ``LinkModel``) under a gauge, and the gauge's position on it.
 
-    Also returns the gauge's relative position on that segment, from 0 to 1.
+    The position is relative to the length of the segment, from 0 to 1.
     """
     some = np.ones((1, model.size))
     flexible = {

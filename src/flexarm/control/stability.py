@@ -266,9 +266,9 @@ def closed_loop_eigenvalues(
     """Return the closed-loop eigenvalues at the states of a run [1/s], shape (T, 2n).
 
     The eigenvalues of the Jacobian of (v, a) with respect to (q, v) are computed at every
-    ``every``-th sample. They are exact in motion too, apart from Coulomb friction. Each column
-    follows one eigenvalue from sample to sample. Prescribed coordinates have no eigenvalues. A free
-    base adds 12 eigenvalues, which are 0 if the arm rests.
+    ``every``-th sample. The eigenvalues are exact in motion too, apart from Coulomb friction. Each
+    column follows one eigenvalue from sample to sample. Prescribed coordinates have no eigenvalues.
+    A free base adds 12 eigenvalues, which are 0 if the arm rests.
 
     Parameters
     ----------
@@ -302,7 +302,8 @@ def closed_loop_eigenvalues(
         prescribed = prescribed_accelerations(run.model, float(t))
         now = np.array([t]), q, v, wrenches
         a = motion.compiled().call(*now, prescribed, *with_reference)[0]
-        slopes = motion.slopes().call(*now, a, *with_reference)[:3]  # of forces, by q, v and a
+        # derivatives of forces with respect to q, v and a
+        slopes = motion.slopes().call(*now, a, *with_reference)[:3]
         by_q, by_v, M = (matrix.reshape(n, n).T[open_] for matrix in slopes)
         excess = slope_of_run.damping(run.model, v) - dry.damping(run.model, v)
         slope = -np.linalg.solve(M, np.hstack([by_q, by_v - excess[open_]]))
@@ -385,7 +386,7 @@ def _balanced(A: Array, b: Array, c: Array) -> tuple[Array, Array, Array]:
 def _response(A: Array, b: Array, c: Array, frequency: float) -> complex:
     try:
         return complex(c @ np.linalg.solve(1j * frequency * np.eye(len(A)) - A, b))
-    except np.linalg.LinAlgError:  # at a pole
+    except np.linalg.LinAlgError:  # the frequency is a pole
         return complex(math.inf, 0.0)
 
 

@@ -84,7 +84,7 @@ class Timing:
         x = (t - self.begin) / self.duration
         shape = {"cycloid": _cycloid, "quintic": _quintic, "septic": _septic}.get(self.kind)
         s, rate, bend = shape(x) if shape else _trapezoid(x, self.ramp)
-        inside = ca.logic_and(x >= 0, x < 1)  # at a jump the value after it
+        inside = ca.logic_and(x >= 0, x < 1)  # at a jump, the value after the jump
         return (
             ca.if_else(x < 0, 0, ca.if_else(x >= 1, 1, s)),
             ca.if_else(inside, rate / self.duration, 0),

@@ -279,7 +279,7 @@ def riccati(model: StateMatrices, weights: Weights) -> tuple[Array, Array]:
     heavy = np.diag(weights.state)
     size = 1 / np.sqrt(np.where(heavy > 0, heavy, 1.0))
     try:
-        with np.errstate(all="ignore"):  # SciPy's, of weights too far apart
+        with np.errstate(all="ignore"):  # SciPy warns of weights of very different magnitudes
             scaled = scipy.linalg.solve_continuous_are(
                 model.A * size[None, :] / size[:, None],
                 model.B / size[:, None],
@@ -290,7 +290,8 @@ def riccati(model: StateMatrices, weights: Weights) -> tuple[Array, Array]:
         gain = np.asarray(np.linalg.solve(weights.input, model.B.T @ cost), dtype=float)
         values = np.linalg.eigvals(model.A - model.B @ gain)
         solved = bool(values.real.max() < -NEGLIGIBLE * np.abs(values).max())
-    except (np.linalg.LinAlgError, ValueError):  # SciPy's, of a pencil that is ill-conditioned
+    # SciPy's errors for an ill-conditioned matrix pencil
+    except (np.linalg.LinAlgError, ValueError):
         solved = False
     if not solved:
         raise FlexarmError(
@@ -301,7 +302,8 @@ def riccati(model: StateMatrices, weights: Weights) -> tuple[Array, Array]:
     return cost, gain
 
 
-EPSILON = float(np.finfo(float).eps)  # double eigenvalues of free joints err by its root
+# double eigenvalues of free joints have errors of sqrt(EPSILON)
+EPSILON = float(np.finfo(float).eps)
 
 
 def lqr_gain(space: StateSpace, *, weights: Weights | None = None, cost: float = 1.0) -> Array:
