@@ -125,7 +125,7 @@ _HOMES = {
 # Old names and the present ones.
 _RENAMED = {"sample": "example_arm", "sample_names": "example_arm_names"}
 
-if not TYPE_CHECKING:  # a checker that saw it would let any name pass
+if not TYPE_CHECKING:  # a type checker that saw `__getattr__` would accept any name
 
     def __getattr__(name: str) -> object:
         if name == "__version__":
@@ -144,7 +144,7 @@ if not TYPE_CHECKING:  # a checker that saw it would let any name pass
             return getattr(import_module(home), name)
         finally:
             gc.freeze()
-            gc.unfreeze()  # the modules are now in the oldest generation
+            gc.unfreeze()  # the modules are now in the garbage collector's oldest generation
             gc.enable()
 
 

@@ -23,7 +23,7 @@ class PlanRefused(FlexarmError):
     """Error for a planned motion that misses its goal, touches something or breaks a limit."""
 
     plan: Any = None  # the refused `flexarm.planning.Plan`; None if it cannot be simulated
-    motion: Any = None  # the refused motion during the search
+    motion: Any = None  # the refused motion, as simulated in the search
 
 
 class DeviceError(FlexarmError):

@@ -1,6 +1,6 @@
 """Linear models of small motions: matrices, modes, state-space form, locked coordinates.
 
-`flexarm.linear.tangent` computes the matrices from the traced equation,
+`flexarm.linear.tangent` computes the matrices from the symbolic equation of motion,
 `flexarm.model.small_motions` from the numbers of a model.
 """
 
@@ -74,8 +74,8 @@ class LinearModel:
         kept
             Indices of the coordinates that remain.
         columns
-            Motion of all coordinates per unit of each remaining one, (n, len(kept)). With None, the
-            other coordinates do not move.
+            Motion of all coordinates per unit of each remaining coordinate, (n, len(kept)). With
+            None, the other coordinates do not move.
         """
         columns = np.eye(len(self.names))[:, kept] if columns is None else columns
         mass, stiffness, damping = (
@@ -241,7 +241,7 @@ def _complex_modes(
     moved = vectors[m:, upper_half] / eigenvalues
     shapes, rigid = basis @ (moved / np.linalg.norm(moved, axis=0)), basis[:, nearly]
     if rigid.shape[1]:
-        import scipy.linalg  # a quarter of a second, which not all need
+        import scipy.linalg  # takes a quarter of a second, and few commands need it
 
         # An unopposed motion without friction is rigid; with friction it is listed as a decay.
         kernel = scipy.linalg.null_space(system, rcond=ASYMMETRY)
@@ -318,7 +318,7 @@ def transmission_zeros(A: Array, B: Array, C: Array, D: Array) -> Complex:
             f"zeros: the model must have as many outputs as inputs, got {len(C)} outputs and "
             f"{B.shape[1]} inputs. Name as many in linearise(outputs=...)."
         )
-    import scipy.linalg  # a quarter of a second, which not all need
+    import scipy.linalg  # takes a quarter of a second, and few commands need it
 
     balanced, T = scipy.linalg.matrix_balance(A, permute=False)
     A, C = np.asarray(balanced), np.asarray(C @ T)

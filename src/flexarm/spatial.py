@@ -25,7 +25,7 @@ Scalar: TypeAlias = Expr | float  # an expression or number of shape (1, 1), or 
 def settled(values: Array, size: Array | float | None = None) -> Array:
     """Snap values that differ only by rounding from 0, from an integer or from each other.
 
-    Traced equations skip zeros and compute equal numbers once. Without snapping, the rounding of
+    Symbolic equations omit zeros and compute equal numbers once. Without snapping, the rounding of
     the processor would decide which numbers are zero or equal. Numbers that are opposite up to
     rounding get equal magnitudes.
 
@@ -66,7 +66,7 @@ def settled(values: Array, size: Array | float | None = None) -> Array:
 def turn(axis: int, angle: float) -> Array:
     """Return the rotation matrix about axis 0, 1, 2 (x, y, z) by an angle [rad], (3, 3).
 
-    Rotations by multiples of 90 degrees have exact zeros, which traced equations skip. At odd
+    Rotations by multiples of 90 degrees have exact zeros, which symbolic equations omit. At odd
     multiples of 45 degrees, sine and cosine have exactly equal magnitudes.
     """
     c, s = np.cos(angle), np.sin(angle)
@@ -157,7 +157,7 @@ IDENTITY = Pose(np.eye(3), np.zeros(3))
 class Inertia:
     """Inertia of a rigid body about a frame's origin, in the frame's axes."""
 
-    mass: float  # [kg]
+    mass: float  # mass [kg]
     first: Array  # first moment, mass times centre [kg m], (3,)
     second: Array  # inertia matrix about the origin [kg m^2], (3, 3)
 

@@ -62,7 +62,7 @@ def formulation(
     parameters
         Keys of numbers in the model file, such as ``payload.mass``, that are inputs of the
         equation: `Equation.at` changes their values, `Equation.by_parameters` computes derivatives
-        with respect to them.
+        with respect to these numbers.
 
     Returns
     -------

@@ -107,8 +107,10 @@ class _Sweep:
         self.acceleration, self.effort = ca.SX(model.size, 1), ca.SX(model.size, 1)
         for k, value in self.prescribed.items():
             self.acceleration[k] = value
-        self.carried: dict[int, _Outboard] = {}  # by link, about the section that carries it
-        self.rotations: dict[int, Expr] = {}  # by link, from its root axes to those of its parent
+        # inertia and force by link, about the section that carries the link
+        self.carried: dict[int, _Outboard] = {}
+        # rotation by link, from the link's root axes to those of its parent
+        self.rotations: dict[int, Expr] = {}
 
     def inward(self) -> None:
         """Eliminate the accelerations of all links and joints, from tips to base."""
@@ -367,7 +369,7 @@ class _Sweep:
 def _set_axes_exactly(axes: Expr, inertia: Expr, force: Expr, applied: Expr) -> None:
     """Set the inertia along free joint axes to exactly 0, and the force to the applied force.
 
-    Both hold after the elimination of the joint's coordinates, except for rounding errors.
+    After the elimination of the joint's coordinates both are exact except for rounding errors.
     """
     if not ca.SX(axes).is_constant():
         return

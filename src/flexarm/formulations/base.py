@@ -110,8 +110,8 @@ class Formulation(ABC):
     def touched_expression(self, q: Expr, v: Expr, a: Expr) -> tuple[Expr, Expr] | None:
         """Build inertial and gravity force minus tip contact force, (n,), and contact power [W].
 
-        The power is that which the contact dissipates. The result is None if the formulation has no
-        recursion that can include a force at the tip, or if the tip has no contact.
+        The contact dissipates this power. The result is None if the formulation has no recursion
+        that can include a force at the tip, or if the tip has no contact.
         """
         return None
 

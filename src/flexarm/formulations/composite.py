@@ -63,8 +63,8 @@ class Composite(Formulation):
     def touched_expression(self, q: Expr, v: Expr, a: Expr) -> tuple[Expr, Expr] | None:
         """Build inertial and gravity force minus tip contact force, (n,), and contact power [W].
 
-        The power is that which the contact dissipates. In the Newton-Euler recursion, the contact
-        force is a load on the body at the tip.
+        The contact dissipates this power. In the Newton-Euler recursion, the contact force is a
+        load on the body at the tip.
         """
         if not any(point.x == "end" for point in self.model.points.contacts):
             return None
@@ -241,8 +241,8 @@ class _Carried:
     """Composite inertia (6, 6) of all links outboard of a section, about that section."""
 
     inertia: Expr
-    columns: Columns  # momentum columns of the links' coordinates
-    rotation: Expr  # axes of the section from axes of inertia and columns, (3, 3)
+    columns: Columns  # spatial momentum (6,) per unit rate of each coordinate of the links
+    rotation: Expr  # rotation from the axes of inertia and columns to those of the section, (3, 3)
 
     @classmethod
     def all(cls, carried: Sequence["_Carried"]) -> "_Carried":

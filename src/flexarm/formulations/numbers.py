@@ -32,9 +32,10 @@ from flexarm.model.numbers import NUMBERS, Path, common_pattern, digest_at, numb
 from flexarm.spatial import Array
 
 Make = Callable[[Formulation], ca.Function]
-# Functions in use in this process; keys are the texts that determine them.
+# Functions in use in this process; keys are the texts that determine the functions.
 _STRUCTURES = WeakValueDictionary[str, "Structure"]()
-# Paths of the model parts that are constants in a function; keys are the texts that determine it.
+# Paths of the model parts that are constants in a function; keys are the texts that determine the
+# function.
 _PATHS_READ: dict[str, tuple[Path, ...]] = {}
 
 
@@ -71,7 +72,7 @@ class Structure:
     read: tuple[Path, ...]
     pattern: Pattern
     level: Level
-    # Function that returns the traced function, with the model's numbers as last input, and the
+    # Function that returns the CasADi function, with the model's numbers as last input, and the
     # paths of the parts read as constants.
     make: Callable[[], tuple[ca.Function, frozenset[Path]]] = field(repr=False)
     _compiled: dict[int, Compiled] = field(default_factory=dict, repr=False)
@@ -189,7 +190,7 @@ def _parts_read(recipe: str) -> tuple[Path, ...]:
 
 
 def abreast(members: Sequence[BoundKernel]) -> BoundKernel | None:
-    """Return one function that evaluates several arms in parallel lanes; None if they differ."""
+    """Return a function that evaluates several arms in SIMD lanes; None if their code differs."""
     structure = members[0].structure
     if any(member.structure is not structure for member in members):
         return None
@@ -357,7 +358,7 @@ def derivatives(
 
 
 def directions_of(pattern: Pattern, model: Model, nearby: Mapping[str, Nearby]) -> Array:
-    """Compute the derivatives, by k parameters, of all numbers in the equations, (numbers, k).
+    """Compute d numbers / d parameters for all numbers in the equations, (numbers, k).
 
     Raises
     ------
@@ -384,7 +385,7 @@ def directions_of(pattern: Pattern, model: Model, nearby: Mapping[str, Nearby]) 
 
 
 def symbol_values(pattern: Pattern, model: Model, like: Model) -> Array | None:
-    """Return a model's values for the symbols of a pattern, (k,); None if it does not fit.
+    """Return a model's values for the symbols of a pattern, (k,); None if the pattern misfits.
 
     The pattern fits if the model differs from ``like`` in numbers only.
     """

@@ -90,7 +90,7 @@ class Partitioned(NamedTuple):
 class Quantity:
     """Quantity of the equation of motion, with the function that builds its expression."""
 
-    # Function of a formulation and of the inputs' symbols that traces the quantity.
+    # Function of a formulation and of the inputs' symbols that builds the quantity's expression.
     expression: Callable[..., Any]
     # Names of the inputs: coordinates q, rates v, accelerations a, inputs u, wrench factors w, and
     # accelerations ``prescribed_a`` of the prescribed coordinates.

@@ -184,7 +184,7 @@ def _link_state(
     if rail_station is not None:
         columns, rates = riding_columns(part, rail_station), type(q)(1, 1)
     angular, linear = ca.sparsify(axes @ columns[:3, :]), ca.sparsify(axes @ columns[3:, :])
-    # Velocity of L's origin by rotation about J's.
+    # Velocity of L's origin due to rotation about J's origin.
     lever_columns = ca.sparsify(-ca.skew(lever) @ angular)
     joint_spin, joint_speed = angular @ rates, (linear + lever_columns) @ rates
     omega = carrier + joint_spin

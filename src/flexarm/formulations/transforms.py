@@ -144,7 +144,7 @@ def differentiated(make: Callable[[Expr], Expr], d: Expr, rates: Expr) -> Transf
 def torque_refusal(model: Model) -> str | None:
     """Return why torques on sections are refused with first-order tips, or None.
 
-    The result is None if the arm has no such torques.
+    Without torques on sections the result is None.
     """
     loads = {key: points for key, points in vars(model.points).items() if points}
     if not loads:

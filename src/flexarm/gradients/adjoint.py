@@ -48,9 +48,9 @@ class MotionTangents(GivenSteps):
     change: Array
     matrix_direction: Array
     matrix_change: Array
-    # Tangents along all directions. directions, matrix_directions: of the parameters in rates and
-    # matrices. pulses: of the inputs, constant in time. tangents: of the present state.
-    # tangent_samples: of the states at the samples, (T, columns, size).
+    # directions, matrix_directions: directions of the parameters in rates and in matrices. pulses:
+    # directions of the inputs, constant in time. tangents: tangents of the present state along all
+    # directions. tangent_samples: tangents of the states at the samples, (T, columns, size).
     directions: Array
     matrix_directions: Array
     pulses: Array
@@ -194,9 +194,10 @@ class Adjoint(GivenSteps):
     matrix_by_state: Array
     matrix_by_number: Array
     seeds: Array  # derivatives of the function with respect to the states at the samples, (T, size)
-    adjoint: Array  # derivative with respect to the present state; at the end, by the initial state
+    # derivative with respect to the present state; at the end, with respect to the initial state
+    adjoint: Array
     # x_back, g_back, p_back, basis_back, share: derivatives with respect to x, g, p (see
-    # `GivenSteps`), by the modal basis, and by the state at a stage.
+    # `GivenSteps`), to the modal basis, and to the state at a stage.
     x_back: Array
     g_back: Array
     p_back: Array
@@ -224,7 +225,7 @@ def add_seed(s: Adjoint, j: int) -> None:
     """Add the function's derivative with respect to the state at the start of step j, if any.
 
     The scalar function has such a derivative (a seed) at each sample. Steps whose start is no
-    sample have none.
+    sample have no seed.
     """
     if s.ends_at[j] >= 0:
         add(s.size, 1.0, s.seeds[s.ends_at[j] * s.size :], s.adjoint)

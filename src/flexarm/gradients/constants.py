@@ -6,9 +6,9 @@
 # converged; attempts to order an event and a nearby sample in time.
 LEAST_OVERSHOOT, EVENT_TIME_ERROR, EVENT_ORDERINGS = 1e-9, 1e-9, 3
 
-# Steps by which derivatives are computed
-# Complex step, whose square is negligible; step of central differences by the pose of a captured
-# body, which are exact for any step because the equations are quadratic in the pose.
+# Steps by which derivatives are computed Complex step, whose square is negligible; step of central
+# differences over the pose of a captured body, which are exact for any step because the equations
+# are quadratic in the pose.
 COMPLEX_STEP, CARRIED_STEP = 1e-20, 1e-2
 
 RECORDED_STEPS = 100  # step attempts per call of the kernel that records a run

@@ -17,7 +17,7 @@ def responses_along(square: float, loss: float, t: float, out: Array, by_square:
     """Compute responses of an oscillator to polynomial forcing, and their derivatives.
 
     The responses are those of `flexarm.integrate.methods.oscillator.responses`, and the derivatives
-    are by the squared frequency.
+    are with respect to the squared frequency.
     """
     tau = t
     halvings = 0
@@ -36,8 +36,8 @@ def responses_by_loss(square: float, loss: float, out: Array, by_square: Array, 
 
     A unit change of the squared frequency acts like a force equal to minus the response, and a unit
     change of the damping rate like a force equal to minus the time derivative of the response.
-    Hence the derivative of a response with respect to the damping rate equals the derivative, by
-    the squared frequency, of the time derivative of the response.
+    Hence the derivative of a response with respect to the damping rate equals the derivative, with
+    respect to the squared frequency, of the time derivative of the response.
     """
     by[0] = by_square[1]
     by[1] = -loss * by_square[1] - square * by_square[0] - out[0]

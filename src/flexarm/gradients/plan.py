@@ -63,7 +63,7 @@ class StepSequence:
         return np.append(np.unique(able[places[places < len(able)]]), count)
 
     def between(self, begin: float, end: float) -> "StepSequence":
-        """Return the same steps with another start and another end [s].
+        """Return the same step boundaries with another start and another end of the phase [s].
 
         One step is added from the new start to the old one, and one from the old end to the new
         one. The length of an added step is negative if the new start is later, or the new end

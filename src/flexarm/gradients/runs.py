@@ -79,10 +79,11 @@ from flexarm.mechanics.loads import input_names
 from flexarm.model import Model, build, start_state
 from flexarm.spatial import Array
 
-Arms = Callable[[], Mapping[str, Nearby]]  # models with a small change of one parameter, by key
+# models with a small change of one parameter, by key of the parameter
+Arms = Callable[[], Mapping[str, Nearby]]
 # Trajectories of a phase, state-dependent events at the end of the phase, and the end time [s].
 Trajectories = tuple[list[RecordedTrajectory], tuple[int, ...], float]
-# derivatives with respect to parameters, by the events so far
+# derivatives with respect to parameters; keys are the indices of the events so far
 Known = dict[tuple[int, ...], dict[Any, Array]]
 JUMPS = (
     "gradients: exist only for runs without jumps in the equations. Leave out dry friction (use "
@@ -173,7 +174,7 @@ class Differentiable:
     equation
         Equation of motion of the arm with the parameter values of its model file.
     parameters
-        Model-file keys of the parameters by which simulations are differentiated.
+        Model-file keys of the parameters with respect to which derivatives are computed.
     times
         Sample times [s], shape (T,).
     method, rtol, step, inputs, functions
@@ -567,7 +568,8 @@ class Differentiable:
                 return [], events_seen, begin
             phases = ended(trajectory, plan, events_seen[0], t)
             guess, t = t, float(phases[-1].t[-1])
-            if np.diff(np.searchsorted(trajectory.t, [guess, t]))[0] == 0:  # no sample lies between
+            # no sample lies between the two guesses
+            if np.diff(np.searchsorted(trajectory.t, [guess, t]))[0] == 0:
                 break
         return phases, events_seen, t
 
@@ -635,7 +637,7 @@ def differentiable(
     inputs: Mapping[str, Any] | None = None,
     control: ca.Function | None = None,
 ) -> Differentiable:
-    """Build simulations of an arm that can be differentiated: by parameters, start, inputs.
+    """Build differentiable simulations of an arm: functions of parameters, start and inputs.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ DIFFERENCE = difference_weights(CENTRAL)
 
 
 class EquationTangent(Tangent):
-    """Equation of motion of a model, with compiled functions for all models alike."""
+    """Equation of motion of a model, whose compiled functions all similar models share."""
 
     def __init__(self, equation: Equation, model: Model) -> None:
         super().__init__(model)

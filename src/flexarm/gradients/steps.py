@@ -144,7 +144,7 @@ def decouple_prescribed(s: GivenSteps, matrices: Array, mass: float) -> None:
 def tabulate(s: GivenSteps, j: int, parts: int) -> None:
     """Compute the weights of the stages of step j for all modes.
 
-    With ``parts`` = 3, the derivatives of these weights with respect to squared frequency and by
+    With ``parts`` = 3, the derivatives of these weights with respect to squared frequency and to
     damping rate are computed too.
     """
     h = s.lengths[j]
@@ -193,7 +193,7 @@ def weigh_mode(s: GivenSteps, part: int, r: int, when: float) -> None:
     """Compute the weights of the stages for mode r at the fraction ``when`` of a step.
 
     With ``part`` = 0 the weights are computed; with 1 or 2 their derivatives with respect to
-    squared frequency or by damping rate.
+    squared frequency or to damping rate.
     """
     n = s.system.n
     own = s.answers[(2 + part) * RESPONSES :]
@@ -220,8 +220,8 @@ def weigh_mode(s: GivenSteps, part: int, r: int, when: float) -> None:
 def mix(s: GivenSteps, part: int, i: int, x: Array, g: Array, modal: Array) -> None:
     """Compute the modal state at stage i from initial rates x and accelerations g.
 
-    With ``part`` = 0 the modal state is computed; with 1 or 2 its derivative with respect to
-    squared frequency or by damping rate.
+    With ``part`` = 0 the modal state is computed; with 1 or 2 the state's derivative with respect
+    to squared frequency or to damping rate.
     """
     n = s.system.n
     swing = s.swing[2 * (part * (s.stages + 1) + i) * n :]

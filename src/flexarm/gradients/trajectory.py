@@ -52,7 +52,7 @@ class RecordedTrajectory:
     functions
         Compiled equations of motion and their derivatives.
     parameters
-        Model-file keys of the parameters by which the samples are differentiated.
+        Model-file keys of the parameters with respect to which derivatives are computed.
     tableau, plan
         Runge-Kutta tableau of the method, and the recorded steps.
     nodes
@@ -184,8 +184,8 @@ class RecordedTrajectory:
 
         The argument ``seeds``, (T, size), contains derivatives of the scalar function with respect
         to the states at the samples. The method returns derivatives of the function with respect to
-        the parameters and the poses and velocities of captured bodies, by the first state, (size,),
-        and by the inputs at the interpolation nodes, (nodes, inputs).
+        the parameters and the poses and velocities of captured bodies, to the first state, (size,),
+        and to the inputs at the interpolation nodes, (nodes, inputs).
         """
         self.states  # noqa: B018
         size, n = self.size, self.n
@@ -423,6 +423,6 @@ class RecordedTrajectory:
 
     @cached_property
     def _start_by_inputs(self) -> Array:
-        """Derivatives of a start in equilibrium by k inputs at that time, (k, size)."""
+        """Derivatives d state / d inputs of a start in equilibrium, for k inputs, (k, size)."""
         assert self.steady is not None
         return self.steady.slopes_by_inputs()

@@ -9,8 +9,8 @@ from flexarm.arm.side_files import SideFile
 from flexarm.errors import ModelError
 from flexarm.io.constants import MOST_CELLS
 
-Cell = tuple[int, str]  # column from 1, text
-Row = tuple[int, list[Cell]]  # line from 1, cells
+Cell = tuple[int, str]  # column, counted from 1, and text of a cell
+Row = tuple[int, list[Cell]]  # line, counted from 1, and its cells
 
 _QUOTED = re.compile(r'[ \t]*"((?:[^"]|"")*)"[ \t]*')
 

@@ -64,7 +64,8 @@ def _node(value: Any) -> Node:
     """Return plain data as a tree of YAML nodes, each with its output style."""
     if isinstance(value, BaseModel):
         fields, stated = type(value).model_fields, value.model_fields_set
-        names = sorted(fields, key=lambda name: not _is_tag(fields[name]))  # the kind comes first
+        # the key that names the kind comes first
+        names = sorted(fields, key=lambda name: not _is_tag(fields[name]))
         names = [name for name in names if name in stated or _is_tag(fields[name])]
         return _node({name: getattr(value, name) for name in names})
     if isinstance(value, Mapping):

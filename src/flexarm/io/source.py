@@ -70,7 +70,7 @@ _SYNTAX = {
 class Diagnostic:
     """A mistake in a model file: position, path of keys, and message."""
 
-    position: Position  # line and column from 1
+    position: Position  # line and column, both counted from 1
     path: Path  # keys and item indices that lead to the mistake
     message: str  # what is wrong and what to change
 

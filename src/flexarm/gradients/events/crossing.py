@@ -46,8 +46,8 @@ class Crossing:
     Vectors contain the state, followed by poses and velocities of captured bodies.
     """
 
-    # by_before, by_number: derivatives of the values after the event, at a fixed time, by the
-    # values before the event and by the parameters.
+    # by_before, by_number: derivatives of the values after the event, at a fixed time, with respect
+    # to the values before the event and to the parameters.
     by_before: Array
     by_number: Array
     # off_before, off_number: derivatives of the event time with respect to the values before the
@@ -86,7 +86,7 @@ class Entry:
     model: Model  # model of the arm
     arms: Callable[[], Mapping[str, Nearby]]  # perturbed models by key
     before: DiscreteState
-    due: tuple[int, ...]  # indices of the events
+    due: tuple[int, ...]  # indices of the events at this transition
     t: float  # time of the events [s]
 
     @property
@@ -189,9 +189,9 @@ def reached(
 ) -> RecordedTrajectory:
     """Return a phase that ends at its event, whose time is found from a guess t [s].
 
-    The event time is found by Newton's method. The function ``plan`` returns the steps of the phase
-    for an end time. SimulationError is raised if the event function touches its threshold without
-    crossing it.
+    The event time is found by Newton's method. The function ``plan`` maps an end time to the
+    integration steps of the phase. SimulationError is raised if the event function touches its
+    threshold without crossing it.
     """
     event, model, moved = plan(t).ended, trajectory.model, np.inf
     value = value_of(model, event)
@@ -306,7 +306,7 @@ class HybridTrajectory:
 
         The argument ``seeds``, (T, size), contains derivatives of the scalar function with respect
         to the states at the samples. The method returns derivatives of the function with respect to
-        the parameters, (k,), by the first state, (size,), and by the inputs at the samples, (T,
+        the parameters, (k,), to the first state, (size,), and to the inputs at the samples, (T,
         inputs).
         """
         size, count = seeds.shape[1], len(self.parts[0].parameters)
@@ -376,7 +376,7 @@ class HybridTrajectory:
 
     @cached_property
     def _own(self) -> list[NDArray[np.bool_]]:
-        """Which times of each part of the simulation are samples: one mask per part.
+        """Masks of the times that are samples, one mask per part of the simulation.
 
         A sample at the boundary between two parts belongs to the later part.
         """

@@ -31,7 +31,7 @@ class ComplexKinetics:
     """Mass matrix, tip Jacobian and tip pose at complex coordinates and a complex tip load.
 
     Imaginary parts are derivatives along a direction, computed by compiled derivatives with respect
-    to the coordinates and by the load.
+    to the coordinates and to the load.
     """
 
     equation: Equation  # equation of motion with the load as an input
@@ -94,7 +94,8 @@ def _trace(formulation: Formulation) -> ca.Function:
     return pushed(whole, {"q_tangent": ("q",), "load_tangent": ("load",)}, values=True)
 
 
-DIFFERENTIATED = ("servo", "let_go", "capture", "brake", "release")  # actions of events
+# actions of events that can be differentiated
+DIFFERENTIATED = ("servo", "let_go", "capture", "brake", "release")
 LIES, DRIFTS = 12, 19  # count of numbers of a pose, and of a drifting body's state
 
 

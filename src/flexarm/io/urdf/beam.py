@@ -469,8 +469,8 @@ class Beam:
     """A beam along a URDF link, and the rigid bodies at its two ends."""
 
     pose: Pose  # root frame of the beam in the link's frame
-    length: float  # [m]
-    section: dict[str, Any]  # keys of the model file
+    length: float  # length of the beam [m]
+    section: dict[str, Any]  # cross section, as keys of the model file
     root: Inertia  # body at the root, in the link's frame
     tip: Inertia  # body at the tip, in the link's frame
     # Masses of the link and of all links fixed to it, by their place in the arm.

@@ -289,7 +289,7 @@ class _Draft:
     chain: Chain
     side: Source
     names: list[str]
-    beams: dict[int, Beam]  # by their segment's index
+    beams: dict[int, Beam]  # flexible beams, by index of the segment
     pictures: dict[int, tuple[str, bytes]] = field(default_factory=dict)
 
     def root(self, k: int) -> Pose:
