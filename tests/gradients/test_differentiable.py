@@ -293,7 +293,7 @@ def test_what_jumps_is_refused(arm: flexarm.Arm) -> None:
     dry = flexarm.change_arm(arm, {"links.1.joint.friction": {"kind": "dry", "coulomb": 1.0}})
     with pytest.raises(SimulationError, match="dry friction"):
         flexarm.differentiable(dry, t_end=0.1)
-    with pytest.raises(SimulationError, match="rk4, dop853, etd4"):
+    with pytest.raises(SimulationError, match="etd4, dop853, rk4"):
         flexarm.differentiable(arm, t_end=0.1, method="rodas4")
     with pytest.raises(SimulationError, match="nodes of its rail"):
         flexarm.differentiable(loads(RAIL), t_end=0.1)

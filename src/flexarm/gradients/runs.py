@@ -58,7 +58,7 @@ from flexarm.gradients.trajectory import RecordedTrajectory
 from flexarm.integrate.actuators import actuators_of
 from flexarm.integrate.loop import EVENT_FOUND, FINISHED, first_out_of_bounds
 from flexarm.integrate.method import Method
-from flexarm.integrate.methods import METHODS, dop853, etd4, rk4
+from flexarm.integrate.methods import METHODS
 from flexarm.integrate.mission.discrete import DiscreteState
 from flexarm.integrate.mission.hybrid import times_of
 from flexarm.integrate.mission.starts import SteadyProblem
@@ -90,8 +90,6 @@ JUMPS = (
     "'smooth' or 'lugre'), and brakes that slip or close at a speed."
 )
 ANOTHER = "a run by etd4 includes modes, and one with events several phases"
-# Tableau by method. For etd4 it is the tableau for states of servos; modes have other weights.
-TABLEAUS = {"rk4": rk4.TABLEAU, "dop853": dop853.TABLEAU, "etd4": etd4.TABLEAU}
 
 
 def recorded(
@@ -306,7 +304,7 @@ class Differentiable:
             others = [] if like is None else like.parts
             happened = discrete.done.keys()
             trajectory = RecordedTrajectory(
-                task, self.functions, self.parameters, TABLEAUS[self.method.name], plan, self.times,
+                task, self.functions, self.parameters, self.method, plan, self.times,
                 partial(nearby_in, discrete, model, arms),
                 not parts and q is None and v is None, None if parts else steady, held_at,
                 next((part for part in others if part.plan.discrete.done.keys() == happened), None),
@@ -671,9 +669,10 @@ def differentiable(
         inputs=inputs, control=control,
     )  # fmt: skip
     require_names("parameters", parameters, "keys of the model file, such as ['payload.mass']")
-    if method not in TABLEAUS:
+    able = [name for name, candidate in METHODS.items() if candidate.tableau is not None]
+    if method not in able:
         raise SimulationError(
-            f"method: gradients need one of the methods {', '.join(TABLEAUS)}, got '{method}'"
+            f"method: gradients need one of the methods {', '.join(able)}, got '{method}'"
         )
     if control is not None:
         require_kind("control", control, ca.Function, "a CasADi function (t, q, v) to u")

@@ -16,9 +16,7 @@ from flexarm.gradients.rates import DIRECTION, PULSE, TANGENT, WEIGHT, RateFunct
 from flexarm.gradients.start import SteadyStart
 from flexarm.gradients.steps import GivenSteps, advance
 from flexarm.integrate.constants import MOST_MIDDLE_ANGLE
-from flexarm.integrate.method import zeros
-from flexarm.integrate.methods.etd4 import FORCES
-from flexarm.integrate.methods.explicit import Tableau
+from flexarm.integrate.method import Method, zeros
 from flexarm.integrate.methods.oscillator import RESPONSES
 from flexarm.integrate.problem import system_of, table_of
 from flexarm.integrate.system import enter_pieces, instant, rates
@@ -53,8 +51,8 @@ class RecordedTrajectory:
         Compiled equations of motion and their derivatives.
     parameters
         Model-file keys of the parameters with respect to which derivatives are computed.
-    tableau, plan
-        Runge-Kutta tableau of the method, and the recorded steps.
+    method, plan
+        Integration method, and the recorded steps.
     nodes
         Times [s] between which the inputs are interpolated linearly.
     arms
@@ -74,7 +72,7 @@ class RecordedTrajectory:
     task: InitialValueProblem
     functions: RateFunctions
     parameters: tuple[str, ...]
-    tableau: Tableau
+    method: Method
     plan: StepSequence
     nodes: Array
     arms: Callable[[], Mapping[str, Nearby]]
@@ -218,7 +216,7 @@ class RecordedTrajectory:
                 "adjoint": size, "x_back": n, "g_back": len(fields["g"]),
                 "p_back": len(fields["p"]), "basis_back": 2 * n * n + 2 * n, "share": size,
                 "bases": renewed * (3 * n * n + 2 * n), "more": 2 * n,
-                "modals": (self.tableau.stages + 1) * 2 * n, "by_numbers": count,
+                "modals": (fields["stages"] + 1) * 2 * n, "by_numbers": count,
                 "by_matrix_numbers": len(by_matrix), "by_inputs": len(self.nodes) * inputs,
             }),
         )  # fmt: skip
@@ -360,8 +358,9 @@ class RecordedTrajectory:
         system, buffers = system_of(
             self.task.equation, self._member("rates"), self.task.groups, work_integrals=0
         )
-        n, size, stages, count = self.n, self.size, self.tableau.stages, len(self.steps) - 1
-        a = self.tableau.upper
+        tableau, n, size, count = self.method.tableau, self.n, self.size, len(self.steps) - 1
+        assert tableau is not None
+        stages, a = tableau.stages, tableau.upper
         starts, in_modes = self.plan.starts, bool(len(self.plan.renewed))
         matrix, matrices = np.zeros(3 * n * n), dict[str, Array]()
         if in_modes:
@@ -379,8 +378,8 @@ class RecordedTrajectory:
             "stages": stages,
             "a": a.ravel(),
             "squared": (a @ a[:-1]).ravel(),
-            "slopes": FORCES[: stages + 1, :stages].ravel(),
-            "c": self.tableau.nodes,
+            "slopes": tableau.forces.ravel(),
+            "c": tableau.nodes,
             "count": count,
             "times": self.steps,
             "lengths": self.plan.lengths,

@@ -3,13 +3,16 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flexarm.integrate.choice.vibration import Vibration
 from flexarm.integrate.motion import MotionFunctions
 from flexarm.loops.kernel import Kernel
+
+if TYPE_CHECKING:
+    from flexarm.integrate.methods.explicit import Tableau
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,8 @@ class Method:
         last step. If ``sample`` is None, steps end at samples.
     begin
         Function that builds the method's integrator state from the fields common to all methods.
+    tableau
+        Coefficients of the stages; None for a method that no other steps than its own use.
     work
         Function that returns the approximate number of operations of a step attempt.
     renewal
@@ -96,6 +101,7 @@ class Method:
     begin: Callable[[dict[str, Any]], Any]
     work: Callable[["Operations"], float]
     vibration_steps: Callable[[Vibration, bool], float]
+    tableau: "Tableau | None" = None
     input_steps: float = 1.5
     renewal: Callable[["Operations"], float] | None = None
     renewed_after: int = 1

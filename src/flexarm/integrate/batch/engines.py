@@ -9,12 +9,14 @@ import numpy as np
 from flexarm.engine.gpu.cuda import Borrowed, GpuArray, GpuKernel, gpu
 from flexarm.engine.gpu.dlpack import DeviceArray
 from flexarm.formulations.numbers import BoundKernel
+from flexarm.integrate.methods.rk4 import TABLEAU
 from flexarm.integrate.problem import system_of
 from flexarm.integrate.system import System, enter_pieces, prescribe, rates
 from flexarm.integrate.task import InitialValueProblem
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Record
 from flexarm.loops.ptx import ENTRY, CalledEquations, gpu_program, interleaved
+from flexarm.loops.sums import add, clear, copy
 from flexarm.loops.threads import ThreadRecord
 
 
@@ -31,6 +33,12 @@ class BatchSteps(Record):
     attitude_size: int
     h: float  # step length [s]
     steps: int  # number of steps per call
+    # stages: number of stages of the method, each of which uses the rates of the previous one only.
+    # a, b, c: tableau: weight of each stage in the next stage and in the new state, and its time.
+    stages: int
+    a: Array
+    b: Array
+    c: Array
     # y: state. f: rates. total: weighted sum of rates. trial: trial state.
     y: Array
     f: Array
@@ -56,37 +64,26 @@ def step_arm(s: BatchSteps, row: Array, inputs: Array) -> None:
     """
     t = row[0]
     h = s.h
-    for i in range(s.size):
-        s.y[i] = row[1 + i]
-    for i in range(s.attitude_size):
-        s.reference_attitude[i] = row[1 + s.size + i]
-    for i in range(s.inputs):
-        s.system.u[i] = inputs[i]
+    copy(s.size, row[1:], s.y)
+    copy(s.attitude_size, row[1 + s.size :], s.reference_attitude)
+    copy(s.inputs, inputs, s.system.u)
     for c in range(s.system.channels):
         s.system.current[c] = s.system.first[c]
     enter_pieces(s.system, t)
     # Rates are added to one sum, since separate stages of a tableau are 15 to 28 % slower on a GPU.
     for _ in range(s.steps):
-        rates(s.system, t, s.y, s.f)
-        for i in range(s.size):
-            s.total[i] = s.f[i]
-            s.trial[i] = s.y[i] + 0.5 * h * s.f[i]
-        rates(s.system, t + 0.5 * h, s.trial, s.f)
-        for i in range(s.size):
-            s.total[i] += 2.0 * s.f[i]
-            s.trial[i] = s.y[i] + 0.5 * h * s.f[i]
-        rates(s.system, t + 0.5 * h, s.trial, s.f)
-        for i in range(s.size):
-            s.total[i] += 2.0 * s.f[i]
-            s.trial[i] = s.y[i] + h * s.f[i]
+        copy(s.size, s.y, s.trial)
+        clear(s.size, s.total)
+        for k in range(s.stages):
+            rates(s.system, t + s.c[k] * h, s.trial, s.f)
+            for i in range(s.size):
+                s.total[i] += s.b[k] * s.f[i]
+                s.trial[i] = s.y[i] + h * (s.a[k] * s.f[i])
         t += h
-        rates(s.system, t, s.trial, s.f)
-        for i in range(s.size):
-            s.y[i] += h / 6.0 * (s.total[i] + s.f[i])
+        add(s.size, h, s.total, s.y)
     prescribe(s.system, t, s.y)
     row[0] = t
-    for i in range(s.size):
-        row[1 + i] = s.y[i]
+    copy(s.size, s.y, row[1:])
 
 
 @kernel
@@ -137,6 +134,10 @@ def _steps(
         attitude_size,
         h,
         steps,
+        TABLEAU.stages,
+        TABLEAU.table.diagonal(-1).copy(),
+        TABLEAU.weights[0],
+        TABLEAU.nodes,
         y,
         f,
         total,

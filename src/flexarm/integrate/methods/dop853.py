@@ -78,6 +78,7 @@ DOP853 = Method(
     step=explicit_step,
     sample=explicit_sample,
     begin=TABLEAU.begin,
+    tableau=TABLEAU,
     work=lambda of: 12 * of.equations + 500 * of.n,
     vibration_steps=lambda of, damped: 0.5 * of.slowest,
     input_steps=0.5,

@@ -55,7 +55,10 @@ _POWERS = np.arange(1, POWERS + 1)
 # Integrals of FORCES, (stages, STAGES): weights of the Runge-Kutta method for further states.
 WEIGHTS = np.einsum("ijk,ik->ij", FORCES, NODES[:, None] ** _POWERS / _POWERS)
 TABLEAU = Tableau(
-    a=tuple(WEIGHTS[k, :k] for k in range(1, NEW)), b=WEIGHTS[NEW, :NEW], c=NODES[:NEW]
+    a=tuple(WEIGHTS[k, :k] for k in range(1, NEW)),
+    b=WEIGHTS[NEW, :NEW],
+    c=NODES[:NEW],
+    forces=FORCES[: NEW + 1, :NEW],
 )
 
 
@@ -108,6 +111,7 @@ ETD4 = Method(
     step=exponential_step,
     sample=exponential_sample,
     begin=_begin,
+    tableau=TABLEAU,
     work=lambda of: (6 + of.motion.actuators.answers) * of.equations + 90 * of.n**2 + 700 * of.n,
     vibration_steps=lambda of, damped: (
         (0.3 if damped else 1.4) * math.sqrt(of.slowest * of.fastest)

@@ -69,6 +69,9 @@ class Tableau:
         Matrix rows and times of the additional stages for dense output.
     d
         Coefficients of the dense output polynomial beyond its cubic terms.
+    forces
+        Polynomials in the step fraction that interpolate forces at the stages up to each stage and
+        the new state, (stages + 1, stages, powers); None for a method without modes.
 
     Attributes
     ----------
@@ -89,7 +92,7 @@ class Tableau:
 
     def __init__(
         self, a: Rows, b: Row, c: Row, e: Row = (), e3: Row = (), extra_a: Rows = (),
-        extra_c: tuple[float, ...] = (), d: Rows = (),
+        extra_c: tuple[float, ...] = (), d: Rows = (), forces: Array | None = None,
     ) -> None:  # fmt: skip
         self.stages, rows = len(b), ((), *a, b, *extra_a)
         self.table = coefficients(rows, len(rows))
@@ -97,6 +100,7 @@ class Tableau:
         self.weights = coefficients((b, e, e3), self.stages + 1)
         self.nodes = np.append(c, 1.0)
         self.dense, self.extra = coefficients(d, len(rows)), extra_c
+        self.forces = np.zeros(0) if forces is None else forces
 
     def begin(self, shared: dict[str, Any]) -> RungeKuttaState:
         """Build the integrator state of the method from the fields common to all methods."""

@@ -25,6 +25,7 @@ RK4 = Method(
     step=explicit_step,
     sample=None,
     begin=TABLEAU.begin,
+    tableau=TABLEAU,
     work=lambda of: 4 * of.equations + 50 * of.n,
     vibration_steps=lambda of, damped: of.fastest,
     stable=STABLE,
