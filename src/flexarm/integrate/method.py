@@ -3,16 +3,14 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from flexarm.integrate.choice.vibration import Vibration
 from flexarm.integrate.motion import MotionFunctions
+from flexarm.integrate.tableau import Tableau
 from flexarm.loops.kernel import Kernel
-
-if TYPE_CHECKING:
-    from flexarm.integrate.methods.explicit import Tableau
 
 
 @dataclass(frozen=True)
@@ -101,7 +99,7 @@ class Method:
     begin: Callable[[dict[str, Any]], Any]
     work: Callable[["Operations"], float]
     vibration_steps: Callable[[Vibration, bool], float]
-    tableau: "Tableau | None" = None
+    tableau: Tableau | None = None
     input_steps: float = 1.5
     renewal: Callable[["Operations"], float] | None = None
     renewed_after: int = 1

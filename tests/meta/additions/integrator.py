@@ -1,7 +1,8 @@
 """An integrator that is put into a copy of the package: Kutta's 3/8 rule."""
 
 from flexarm.integrate.method import Method
-from flexarm.integrate.methods.explicit import Tableau, explicit_step
+from flexarm.integrate.methods.explicit import begin_explicit, explicit_step
+from flexarm.integrate.tableau import Tableau
 
 TABLEAU = Tableau(
     a=((1 / 3,), (-1 / 3, 1), (1, -1, 1)),
@@ -16,7 +17,8 @@ KUTTA = Method(
     summary="small soft arms, in equal steps",
     step=explicit_step,
     sample=None,
-    begin=TABLEAU.begin,
+    begin=begin_explicit,
+    tableau=TABLEAU,
     work=lambda of: 4 * of.equations + 50 * of.n,
     vibration_steps=lambda of, damped: of.fastest,
     stable=2.6,

@@ -3,7 +3,8 @@
 import numpy as np
 
 from flexarm.integrate.method import Method
-from flexarm.integrate.methods.explicit import Tableau, explicit_sample, explicit_step
+from flexarm.integrate.methods.explicit import begin_explicit, explicit_sample, explicit_step
+from flexarm.integrate.tableau import Tableau
 from flexarm.integrate.tolerance import RULES
 
 C = np.array([
@@ -77,7 +78,7 @@ DOP853 = Method(
     summary="tight tolerances, reference solutions, energy",
     step=explicit_step,
     sample=explicit_sample,
-    begin=TABLEAU.begin,
+    begin=begin_explicit,
     tableau=TABLEAU,
     work=lambda of: 12 * of.equations + 500 * of.n,
     vibration_steps=lambda of, damped: 0.5 * of.slowest,

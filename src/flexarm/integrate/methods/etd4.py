@@ -15,11 +15,11 @@ import numpy as np
 
 from flexarm.integrate.constants import MODES_RENEWAL
 from flexarm.integrate.method import Method, zeros
-from flexarm.integrate.methods.explicit import Tableau
 from flexarm.integrate.methods.exponential import exponential_sample, exponential_step
 from flexarm.integrate.methods.oscillator import POWERS, RESPONSES
 from flexarm.integrate.methods.reactions import ERROR, NEW, STAGES, ExponentialState
 from flexarm.integrate.problem import table_of
+from flexarm.integrate.tableau import Tableau
 from flexarm.integrate.tolerance import RULES
 from flexarm.spatial import Array
 

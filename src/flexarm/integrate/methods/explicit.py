@@ -1,7 +1,6 @@
 """Explicit Runge-Kutta steps and dense output, from a table of coefficients (tableau)."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,86 +38,24 @@ class RungeKuttaState(IntegratorState):
     trial: Array  # trial state
 
 
-Row = Sequence[float] | Array
-Rows = Sequence[Row]
-
-
-def coefficients(rows: Rows, width: int) -> Array:
-    """Return rows of different lengths as one array (rows, width), padded with zeros."""
-    table = np.zeros((len(rows), width))
-    for r, row in enumerate(rows):
-        table[r, : len(row)] = row
-    return table
-
-
-class Tableau:
-    """Coefficients (Butcher tableau) of an explicit Runge-Kutta method.
-
-    Zeros at the end of a row may be left out.
-
-    Parameters
-    ----------
-    a, b, c
-        Matrix rows of the stages, from the second stage on; weights of the new state; times of the
-        stages as fractions of the step.
-    e, e3
-        Weights of the two error estimates, as in Dormand and Prince's method of order 8: weights of
-        the new state less weights of the embedded formula. Empty for a method with a fixed step
-        size.
-    extra_a, extra_c
-        Matrix rows and times of the additional stages for dense output.
-    d
-        Coefficients of the dense output polynomial beyond its cubic terms.
-    forces
-        Polynomials in the step fraction that interpolate forces at the stages up to each stage and
-        the new state, (stages + 1, stages, powers); None for a method without modes.
-
-    Attributes
-    ----------
-    stages
-        Number of stages, not counting the evaluation at the new state.
-    table
-        Matrix rows of the stages, the new state and the additional stages, as a square array.
-    upper
-        Matrix rows of the stages, followed by the weights of the new state, (stages + 1, stages).
-    weights
-        Weights of the new state and of the two error estimates, (3, stages + 1).
-    nodes
-        Times of the stages and the new state as fractions of the step, (stages + 1,).
-    dense, extra
-        Coefficients of the dense output polynomial, (rows of d, len(table)), and times of the
-        additional stages as fractions of the step.
-    """
-
-    def __init__(
-        self, a: Rows, b: Row, c: Row, e: Row = (), e3: Row = (), extra_a: Rows = (),
-        extra_c: tuple[float, ...] = (), d: Rows = (), forces: Array | None = None,
-    ) -> None:  # fmt: skip
-        self.stages, rows = len(b), ((), *a, b, *extra_a)
-        self.table = coefficients(rows, len(rows))
-        self.upper = self.table[: self.stages + 1, : self.stages]
-        self.weights = coefficients((b, e, e3), self.stages + 1)
-        self.nodes = np.append(c, 1.0)
-        self.dense, self.extra = coefficients(d, len(rows)), extra_c
-        self.forces = np.zeros(0) if forces is None else forces
-
-    def begin(self, shared: dict[str, Any]) -> RungeKuttaState:
-        """Build the integrator state of the method from the fields common to all methods."""
-        width, size, terms = len(self.table), shared["size"], 3 + len(self.dense)
-        b, e, e3 = (row.copy() for row in self.weights)
-        return RungeKuttaState(
-            **shared,
-            stages=self.stages,
-            extra=len(self.extra),
-            a=self.table.ravel(),
-            b=b,
-            e=e,
-            e3=e3,
-            c=np.array([*self.nodes, *self.extra]),
-            terms=terms,
-            d=self.dense.ravel() if len(self.dense) else np.zeros(1),
-            **zeros({"k": width * size, "polynomial": terms * size, "trial": size}),
-        )
+def begin_explicit(shared: dict[str, Any]) -> RungeKuttaState:
+    """Build the integrator state of a method from the fields common to all methods."""
+    tableau = shared["method"].tableau
+    width, size, terms = len(tableau.table), shared["size"], 3 + len(tableau.dense)
+    b, e, e3 = (row.copy() for row in tableau.weights)
+    return RungeKuttaState(
+        **shared,
+        stages=tableau.stages,
+        extra=len(tableau.extra),
+        a=tableau.table.ravel(),
+        b=b,
+        e=e,
+        e3=e3,
+        c=np.array([*tableau.nodes, *tableau.extra]),
+        terms=terms,
+        d=tableau.dense.ravel() if len(tableau.dense) else np.zeros(1),
+        **zeros({"k": width * size, "polynomial": terms * size, "trial": size}),
+    )
 
 
 @kernel

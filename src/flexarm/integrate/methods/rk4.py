@@ -3,7 +3,8 @@
 import numpy as np
 
 from flexarm.integrate.method import Method
-from flexarm.integrate.methods.explicit import Tableau, explicit_step
+from flexarm.integrate.methods.explicit import begin_explicit, explicit_step
+from flexarm.integrate.tableau import Tableau
 
 # Largest stable product of a step and the size of an eigenvalue, for any damping.  The region of
 # stability ends at 2.828 on the imaginary axis and at 2.785 on the real axis. Its narrowest place,
@@ -24,7 +25,7 @@ RK4 = Method(
     summary="small soft arms, in equal steps",
     step=explicit_step,
     sample=None,
-    begin=TABLEAU.begin,
+    begin=begin_explicit,
     tableau=TABLEAU,
     work=lambda of: 4 * of.equations + 50 * of.n,
     vibration_steps=lambda of, damped: of.fastest,

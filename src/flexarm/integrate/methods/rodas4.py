@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from flexarm.integrate.method import Method, zeros
-from flexarm.integrate.methods.explicit import coefficients
 from flexarm.integrate.methods.rosenbrock import (
     STAGES,
     RosenbrockState,
@@ -13,6 +12,7 @@ from flexarm.integrate.methods.rosenbrock import (
     rosenbrock_step,
 )
 from flexarm.integrate.problem import table_of
+from flexarm.integrate.tableau import coefficients
 from flexarm.integrate.tolerance import RULES
 
 GAMMA = 0.25
