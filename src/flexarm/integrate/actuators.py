@@ -332,7 +332,8 @@ class Actuators:
 
 
 NO_ACTUATORS = Actuators()
-KINDS = {"servos": servos, "bristles": bristles, "windings": windings}  # lists a model's actuators
+# functions that list a model's actuators, by kind
+KINDS = {"servos": servos, "bristles": bristles, "windings": windings}
 
 
 def _key(elements: dict[str, Any]) -> str:
@@ -453,7 +454,7 @@ def actuators_of(
     loss_channels: tuple[str, ...] | None = None,
     event_functions: Sequence[EventFunction] = (),
 ) -> Actuators:
-    """Return the actuators of a model, with event functions at the corners of their laws."""
+    """Return the actuators of a model, with event functions at the kinks of their force laws."""
     has_rails = any(part.on_rail for part in model.links)
     if model.driveless and not (has_rails or model.arm.events or slipping or ties or loss_channels):
         return Actuators(event_functions=tuple(event_functions), impulses=impulses(model))

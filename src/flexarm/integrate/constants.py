@@ -7,7 +7,7 @@ Coefficients of the integration methods are in ``methods/``, limits on the numbe
 # Options
 # Relative tolerance (error of the deflections over their range): smallest, largest and default.
 TIGHTEST_RTOL, LOOSEST_RTOL, RTOL = 1e-12, 0.1, 1e-3
-SHORTEST_RUN, LONGEST_RUN = 1e-12, 1e9  # durations [s]
+SHORTEST_RUN, LONGEST_RUN = 1e-12, 1e9  # least and greatest duration of a run [s]
 # Largest number of fixed steps that a user may request; largest delay of a law in sampling periods,
 # since measurements are stored during the delay.
 MOST_STEPS, LONGEST_DELAY = 10**10, 100_000

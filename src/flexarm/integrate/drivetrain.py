@@ -41,7 +41,7 @@ class Share:
     moved: Scalar = 0.0
     # Power dissipated in addition to that of the arm's own equations [W], by loss channel.
     taken: dict[str, Expr] = field(default_factory=dict)
-    rates: list[Expr] = field(default_factory=list)  # rates of the states
+    rates: list[Expr] = field(default_factory=list)  # rates of the actuator states
     stored: Scalar = 0.0  # energy stored in the elements [J]
     # Force [N], then torque about the world's origin [N m], of ties on the arm, (6,).
     outer: Scalar = 0.0
@@ -186,7 +186,7 @@ class StickSlip:
     # axis: axis of the coordinate. index: index of the coordinate in q.
     axis: Axis
     index: int
-    frictions: dict[str, AnyFriction]  # by loss channel
+    frictions: dict[str, AnyFriction]  # friction laws by loss channel
     # Effort of the axis's brake, infinite if the brake never slips; None without a brake here.
     brake: float | None
 

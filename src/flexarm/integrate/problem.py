@@ -89,8 +89,8 @@ class Measures:
     # frequencies of the modes [rad/s], (lanes, n), negative for modes that do not vibrate
     frequencies: Array
     group: Ints  # group of each quantity, (R,)
-    floor: Array  # least range, by group
-    rate_floor: Array  # least rate, by group
+    floor: Array  # least range of each group
+    rate_floor: Array  # least rate of each group
     pace: Array  # dominant frequency of deflections [rad/s], by group; 0 for other groups
     deflects: tuple[bool, ...]  # whether a group is a deflection, not a joint or the base
     energy_floor: Array  # least energy [J] by which errors of work integrals are scaled, (lanes,)

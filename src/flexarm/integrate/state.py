@@ -163,10 +163,10 @@ class IntegratorState(Record):
     # tolerance.
     error: float = 0.0
     last_error: float = 1e-2
-    tolerance: float  # per step, relative to the ranges below
+    tolerance: float  # tolerance of a step, relative to the ranges below
     functionals: int  # number of quantities by which errors are scaled
-    # rows, rate_rows: coefficients of these quantities, linear in coordinates and in modal rates,
-    # (functionals, n).
+    # rows, rate_rows: coefficients of coordinates and of modal rates in the quantities by which
+    # errors are scaled, (functionals, n).
     rows: Array
     rate_rows: Array
     # Matrices from coordinates to modal ones, (lanes, modes_per_lane, modes_per_lane).
@@ -178,7 +178,7 @@ class IntegratorState(Record):
     # frequencies of the modes [rad/s], (n,), negative for modes that do not vibrate
     frequencies: Array
     modal_rounding: Array  # rounding error of each modal coordinate
-    has_rounding: int = 0  # 1 if these rounding errors are not negligible, else 0
+    has_rounding: int = 0  # 1 if rounding errors of modal coordinates are not negligible, else 0
     groups: int  # number of groups of quantities that share a range
     group_of: Ints  # group of each quantity, (functionals,)
     # low, high: least and greatest value of each quantity so far. top: greatest rate so far.
@@ -201,8 +201,8 @@ class IntegratorState(Record):
     energy: Array
     state_floor: Array  # least ranges of the actuator states
     state_limits: int  # number of quantities of (q, v) with bounds at which a run ends
-    limit_rows: Array  # coefficients of these quantities, (state_limits, 2n)
-    # limit_low, limit_high: bounds of these quantities.
+    limit_rows: Array  # coefficients of (q, v) in the bounded quantities, (state_limits, 2n)
+    # limit_low, limit_high: bounds of the bounded quantities.
     limit_low: Array
     limit_high: Array
     limit_reached: int = -1  # index of the violated bound, or -1
@@ -246,9 +246,9 @@ RANGES = ("low", "high", "top", "least", "most", "energy")
 class StepLimits:
     """Tolerance of a step, first step size and largest step size."""
 
-    tolerance: float  # per step
+    tolerance: float  # tolerance of a step
     first: float  # first trial step, or constant step of a fixed-step method [s]
-    largest: float = math.inf  # bound of the step [s]
+    largest: float = math.inf  # upper bound of the step [s]
 
 
 def start_fields(

@@ -14,7 +14,7 @@ from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, Record, run_equations
 from flexarm.loops.sums import copy
 
-WORKS = 4  # works of inputs, of wrenches and of prescribed coordinates, and dissipated energy
+WORKS = 4  # integrals: works of inputs, wrenches and prescribed coordinates, and dissipated energy
 IMPULSES = 6  # components of impulse and angular impulse of outer forces
 PRESCRIBED = 2  # index, among the work integrals, of the work of prescribed coordinates
 PIECE = 9  # columns of flexarm.model.profiles.pieces
@@ -33,7 +33,7 @@ class System(Record):
     targets: int
     work_integrals: int  # number of integrals of powers and of outer forces
     states: int  # number of actuator states
-    energies: int  # number of these integrals that are energies, whose errors are controlled
+    energies: int  # number of work integrals that are energies, whose errors are controlled
     equations: int  # address of the compiled equations
     table: Ints  # pointer table of the equations
     # Inputs of the equations: time [s], coordinates, rates, inputs of joints, wrench factors,

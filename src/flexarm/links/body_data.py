@@ -55,7 +55,7 @@ class BodyData(ABC):
     def tip_slopes(self) -> Array:
         """Rotations of the tip per amplitude, (k, m), for which a simulation checks an upper limit.
 
-        There are none (k = 0) if these rotations depend on the coordinates.
+        The number k of rotations is 0 if the tip's rotations depend on the coordinates.
         """
         return np.zeros((0, len(self.names)))
 

@@ -122,7 +122,8 @@ class Collocation:
     def basis(self) -> Array | None:
         """Change of amplitudes, (m, m), after which each amplitude acts at few nodes, or None.
 
-        It is None if the change would not reduce the number of nonzero shape values at the nodes.
+        The matrix is None if the change would not reduce the number of nonzero shape values at the
+        nodes.
         """
         parts = [*self.bend, self.stretch, *([self.twist] if np.any(self.rotary) else [])]
         if not any(self.bends):

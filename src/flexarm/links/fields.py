@@ -20,8 +20,8 @@ class Amounts:
     """
 
     value: Expr  # the variables, (K,)
-    rate: Expr  # their rates, (K,)
-    bias: Expr  # their second time derivatives at zero accelerations, (K,)
+    rate: Expr  # rates of the variables, (K,)
+    bias: Expr  # second time derivatives of the variables at zero accelerations, (K,)
     k: int  # number of link coordinates
     # Derivatives with respect to the link coordinates, (K, k); None for a beam of constant length,
     # whose link coordinates are the variables.

@@ -62,7 +62,8 @@ def station(model: Model, index: int, q: Expr, v: Expr) -> RailStation:
 def joint_columns(model: Model, index: int, q: Expr) -> Expr:
     """Return the Jacobian (6, k) of a link's frame K with respect to its k joint coordinates.
 
-    Rows are angular and linear velocity in axes of K per rate of joint coordinate.
+    Frame K is the joint frame after the motion of the joint. Rows are angular and linear velocity
+    in axes of K per rate of joint coordinate.
     """
     part = model.links[index]
     if part.rail is None:
@@ -73,7 +74,8 @@ def joint_columns(model: Model, index: int, q: Expr) -> Expr:
 def riding_columns(part: LinkModel, at: RailStation) -> Expr:
     """Return the Jacobian (6, 1) of a riding link's frame K for its station on the rail.
 
-    Rows are angular and linear velocity in axes of K per rate of the station.
+    Frame K is the joint frame on the carriage. Rows are angular and linear velocity in axes of K
+    per rate of the station.
     """
     back = at.motion.local.rotation.T
     spin, speed = back @ at.along[:3], back @ at.along[3:]

@@ -25,11 +25,12 @@ from flexarm.model.profiles import evaluate
 from flexarm.spatial import Array, Expr, Inertia, Scalar, constant
 
 AnyFriction = Friction[Any, Any, Any, Any]
-MOTOR_SIDE, LINK_SIDE, GEAR = "motor friction", "link friction", "gear"  # dissipation
+# names of the dissipated powers
+MOTOR_SIDE, LINK_SIDE, GEAR = "motor friction", "link friction", "gear"
 
 
 def gear_gain(axis: Axis) -> float:
-    """Return the generalised force at a joint per unit input; per volt, at standstill."""
+    """Return the generalised force at a joint per unit input; for voltage inputs, at standstill."""
     drive = axis.acts.drive
     if drive is None:
         return 1.0

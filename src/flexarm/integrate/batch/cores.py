@@ -91,8 +91,8 @@ def keep_run(r: RunSeries) -> None:
 def march_series(r: RunSeries) -> int:
     """Integrate the remaining runs; return early if one needs more trial steps than allowed."""
     while r.run < r.count:
-        # The kernels are called by address, since they share memory of which the compiler does not
-        # know here.
+        # The kernels are called by address, since the compiler does not know here that they share
+        # memory.
         if r.going == 0:
             run_kernel(r.restart, r)
         code = run_kernel(r.march, r.m)

@@ -52,7 +52,8 @@ TIP = tuple(f"tip {axis}" for axis in "xyz")
 TOTAL = "total energy"
 OBSERVED = {**{f"{name} energy": k for k, name in enumerate(ENERGIES)}, TOTAL: -1,
             **{name: 3 + k for k, name in enumerate(TIP)}}  # fmt: skip
-STATE_WORKS = tuple(name.replace("_", " ") for name in list(WORKS)[:-1])  # part of the state
+# names of works that are part of the state
+STATE_WORKS = tuple(name.replace("_", " ") for name in list(WORKS)[:-1])
 
 
 def curve_units(task: InitialValueProblem, method: Method) -> dict[str, str]:
@@ -546,7 +547,7 @@ class Runs(Sequence[Run]):
         for k, solution in self.results.special.items():
             if (
                 solution.reference_attitudes.size and rows.start <= k < rows.stop
-            ):  # angles are relative to other axes
+            ):  # angles of some samples are relative to other axes
                 self._fill(curves[k - rows.start], names, k, states[k - rows.start])
         return curves
 

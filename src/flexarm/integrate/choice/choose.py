@@ -72,20 +72,17 @@ def choose(
     rtol
         Relative tolerance of the simulation.
     audit
-        An exponential method takes steps longer than the periods of the fast modes, and is best
-        where these periods are much shorter than that of the slowest mode. An explicit method of
-        high order is best where the mode frequencies are close to each other or the tolerance is
-        tight. A linearly implicit method is best where nothing vibrates for most of the simulation,
-        unless the Jacobian is too large.
+        Whether the simulation is an energy audit, which needs the method of highest order.
     period
         Time for which a sampled law holds its inputs [s]; None without one.
 
     Notes
     -----
     An exponential method takes steps longer than the periods of the fast modes, and is best where
-    these are much faster than the slowest mode.  An explicit method of high order is best where
-    frequencies are close or the tolerance is tight; a linearly implicit method, unless its Jacobian
-    is too large, where nothing vibrates for most of the motion.
+    these periods are much shorter than that of the slowest mode. An explicit method of high order
+    is best where the mode frequencies are close to each other or the tolerance is tight. A linearly
+    implicit method is best where nothing vibrates for most of the simulation, unless its Jacobian
+    is too large.
 
     The frequencies are no sufficient criterion if stiffness may lie outside the links (in a control
     law, a strong damper or dry friction) or if a sampled law shortens the steps. In these cases,
@@ -114,7 +111,7 @@ def choose(
     if not (has_drive or stiff_outside or is_long):
         return by_spectrum, f"{modes}{why}"
     rivals: tuple[Method, ...] = (ETD4, DOP853)
-    stiff = servoed and strong_dampers  # stiff by servos, for any arm
+    stiff = servoed and strong_dampers  # stiffness is due to servos
     small = servoed and tangent_pays(task)
     if task.motion.ruled or stiff_outside or stiff or small:
         # The implicit method is slow until vibrations have decayed: its trial is run in full unless
@@ -328,8 +325,8 @@ def consider(
 ) -> None:
     """Warn of more than a minute of CPU time, and refuse more than an hour or 4 GB.
 
-    The text `remedy` tells the user how to run anyway. The estimates in `efforts` cover `runs`
-    simulations.
+    The text `remedy` tells the user how to run anyway. The `efforts` together are the cost of
+    `runs` simulations.
 
     Raises
     ------
@@ -378,7 +375,7 @@ def shape_numbers(arm: Arm) -> list[int]:
 
 
 def preparation(arm: Arm, samples: int) -> Effort:
-    """Estimate the cost to build, trace and compile an arm, and the memory of the samples."""
+    """Estimate the cost of building an arm and its compiled equations, and the samples' memory."""
     numbers = shape_numbers(arm)
     sizes = [800.0 + 115.0 * m**2 * JOINTS[link.joint.kind].tracing
              for m, link in zip(numbers, arm.links, strict=True)]  # fmt: skip

@@ -141,7 +141,7 @@ def difference(first: Solution, second: Solution, task: InitialValueProblem) -> 
             second_rebased[0][:, rows],
             second_rebased[1][:, angles],
         )
-        differences[rebased, n + index : n + index + 3] = 0.0  # rates of other angles
+        differences[rebased, n + index : n + index + 3] = 0.0  # rates of angles about other axes
     scale, top = measures.floor.copy(), measures.rate_floor.copy()
     np.maximum.at(scale, measures.group, np.ptp(values @ measures.rows.T, axis=0))
     np.maximum.at(top, measures.group, np.abs(rates @ measures.rows.T).max(axis=0))

@@ -17,8 +17,8 @@ from flexarm.spatial import Array
 class ModeShares(NamedTuple):
     """Share of each of the K vibration modes in each deflection of an arm."""
 
-    places: Array  # in each deflection, (groups, K)
-    rates: Array  # in the rate of each deflection, (groups, K)
+    places: Array  # share of each mode in each deflection, (groups, K)
+    rates: Array  # share of each mode in the rate of each deflection, (groups, K)
     carried: NDArray[np.bool_]  # whether a mode has a share in any deflection or rate, (K,)
     damping: float  # least damping ratio of these modes; 0 for a rigid arm
 
@@ -61,7 +61,7 @@ class Vibration:
 
     slowest: float  # least elastic frequency [rad/s]; 0 for a rigid arm
     fastest: float  # greatest elastic frequency [rad/s]; 0 for a rigid arm
-    largest: float  # largest magnitude of an eigenvalue, damping at the given rates [rad/s]
+    largest: float  # largest magnitude of an eigenvalue, with damping at the given rates [rad/s]
     steepest: float  # `largest` with dry friction linearised at standstill [rad/s]
     basis: Array  # undamped modes of unit mass by columns, (n, n)
     to_modes: Array  # matrix from rates to modal rates, (n, n)

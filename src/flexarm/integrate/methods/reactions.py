@@ -16,10 +16,10 @@ from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, run_equations
 from flexarm.loops.sums import clear, copy
 
-BEGIN, END = 0, 1  # rows of `masses`
-AT_BEGIN, AT_MIDDLE, AT_END = 0, 1, 2  # rows of `pulls`
+BEGIN, END = 0, 1  # row indices of `masses`
+AT_BEGIN, AT_MIDDLE, AT_END = 0, 1, 2  # row indices of `pulls`
 STAGES = 7  # stages of a step: start, five inner stages, new state
-NEW, ERROR = 6, 7  # rows of the tableau: the new state, the error estimate
+NEW, ERROR = 6, 7  # row indices of the tableau: the new state, the error estimate
 
 
 @dataclass(kw_only=True)
@@ -208,7 +208,7 @@ def replace_coupling_work(m: ExponentialState) -> None:
 
 @kernel
 def coupling_work_error(m: ExponentialState, errors: Array) -> float:
-    """Return the error [J] of the prescribed work that errors of modal rates cause."""
+    """Return the error [J] of the work of prescribed coordinates, due to errors of modal rates."""
     n = m.system.n
     total = 0.0
     for r in range(n):

@@ -22,14 +22,14 @@ from flexarm.spatial import IDENTITY, Array, Inertia, Pose, rotation_from_angles
 class FreeBodyState:
     """Pose and velocities of a rigid body that moves under gravity alone."""
 
-    inertia: Inertia  # about its fixture's frame
+    inertia: Inertia  # inertia of the body about the frame of its fixture
     begin: float  # time [s] at which pose and velocities are given
     pose: Pose  # pose of the fixture in the world
     # velocity: velocity of the centre of mass [m/s]. spin: angular velocity [rad/s]. Both are in
     # world axes.
     velocity: Array
     spin: Array
-    gravity: Array  # [m/s^2]
+    gravity: Array  # acceleration of gravity [m/s^2]
     # Mean motion [rad/s] of the orbit whose Hill frame is the world, 0 if there is none.
     orbit: float = 0.0
 
@@ -150,7 +150,7 @@ class FreeBodyState:
             momentum,
             period * np.arange(1, SPIN_SAMPLES + 1) / SPIN_SAMPLES,
         )
-        last_rotation = rotations[-1] @ rotation.T  # a turn about the axis
+        last_rotation = rotations[-1] @ rotation.T  # rotation about `axis` in one period
         across = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
         angle = np.arctan2(
             np.cross(axis, across) @ last_rotation @ across, across @ last_rotation @ across
@@ -354,7 +354,7 @@ def released_body(
     Parameters
     ----------
     body
-        State of the body before; pose and velocities are replaced.
+        State of the body before the release, whose pose and velocities are replaced.
     tip, twist
         Pose of the tip; velocity [m/s], then angular velocity [rad/s], of the tip in world axes,
         (6,).

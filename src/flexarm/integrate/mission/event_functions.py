@@ -27,7 +27,7 @@ Complex = NDArray[np.complex128]
 
 @dataclass(frozen=True)
 class EventArguments:
-    """Arguments of event functions: time, coordinates, rates, actuator states, efforts."""
+    """Arguments of event functions: time, state, actuator states, and efforts that hold an axis."""
 
     model: Model
     t: Expr
@@ -41,8 +41,8 @@ class EventArguments:
 class FixturePath:
     """Path of the fixture of a free body: polynomial in time since `begin`, plus waves."""
 
-    begin: float  # [s]
-    powers: tuple[Vector, ...]  # coefficients [m], [m/s], [m/s^2]
+    begin: float  # time from which the path counts [s]
+    powers: tuple[Vector, ...]  # polynomial coefficients [m], [m/s], [m/s^2]
     # Rates [rad/s], and the amplitudes of cosine and sine [m].
     waves: tuple[tuple[float, Vector, Vector], ...] = ()
 
@@ -104,7 +104,7 @@ class EventFunction:
     body: str = ""  # name of a body, or of a state
     path: FixturePath | None = None  # path of a body's fixture
     # Value at which the equations have a corner: steps end there, without an event.
-    corner: float | None = field(default=None, repr=False)  # absent in expressions
+    corner: float | None = field(default=None, repr=False)  # has no effect on expressions
 
     @classmethod
     def of(cls, model: Model, quantity: str) -> "EventFunction":

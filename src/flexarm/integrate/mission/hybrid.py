@@ -244,8 +244,7 @@ class HybridSimulation:
     def efforts(self) -> Array:
         """Return brake effort and friction direction of each brake or dry friction, (2 m,).
 
-        The values of the m brakes and dry frictions are in the order in which the equations of
-        motion list them.
+        The m brakes and dry frictions have the same order as in the equations of motion.
         """
         data: list[float] = []
         for holder in self._slip_elements():

@@ -276,7 +276,7 @@ class SpanModes:
     def rest(self) -> SpanCurves:
         """Static shapes of tip loads, orthogonal to the modes and scaled to unit stiffness.
 
-        There are none if the static shapes are linear combinations of the modes.
+        The result has no shapes if the static shapes are linear combinations of the modes.
         """
         mesh, unit_modes = self.problem.mesh, self.strains / np.linalg.norm(self.strains, axis=0)
         z = left_over(unit_modes, mesh.tip.T, np.eye(len(unit_modes)))
@@ -286,9 +286,9 @@ class SpanModes:
 class SpanEigenproblem:
     """Matrix B that maps strains of unit stiffness to mass-weighted displacements.
 
-    The kinetic energy is half the squared norm of ``B z_t`` with strain rates z_t. The rows of B
-    are displacements and slopes at the quadrature points, then motions of the tip body, then
-    motions of the hub.
+    The kinetic energy is half the squared norm of ``B z_t``, with this matrix B and the strain
+    rates z_t. The rows of B are displacements and slopes at the quadrature points, then motions of
+    the tip body, then motions of the hub.
 
     Attributes
     ----------

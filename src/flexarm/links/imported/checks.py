@@ -329,8 +329,8 @@ def check_totals(
     findings
         Report to which facts, notes and errors are added.
     sources
-        Per source, its name, its key in the file, and its integrals. The first source is the
-        reference for the others and for the stated values.
+        Name of each source, key of the source in the file, and mass integrals. The first source is
+        the reference for the others and for the stated values.
     stated
         Mass, centre and inertia about the origin stated in the file.
     length

@@ -117,7 +117,8 @@ class FrameData:
 
     # Pose of the frame; None for a frame at the mean of its nodes, in the axes of the hub.
     pose: Pose | None = None
-    nodes: Integers = field(default_factory=no_nodes)  # indices of the nodes that move with it
+    # indices of the nodes that move with the frame
+    nodes: Integers = field(default_factory=no_nodes)
     shapes: Array | None = None  # displacement and rotation of the frame, (m, 6)
 
 
@@ -134,8 +135,8 @@ class ModalData:
     name: str
     names: tuple[str, ...]  # names of the shapes
     nodes: Array  # positions [m], (N, 3)
-    node_mass: Matrix = None  # lumped (N,) or consistent (N, N) [kg]
-    node_inertia: Array | None = None  # rotary inertia [kg m^2], (N, 3, 3)
+    node_mass: Matrix = None  # masses of the nodes [kg], lumped (N,) or consistent (N, N)
+    node_inertia: Array | None = None  # rotary inertia of the nodes [kg m^2], (N, 3, 3)
     # Whether node_mass and node_inertia are per length of the line through the nodes, and vary
     # linearly between nodes.
     per_length: bool = False

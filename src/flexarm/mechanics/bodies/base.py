@@ -48,7 +48,8 @@ class LinkBody(ABC):
     # model, part: model of the arm, and model of the link.
     model: Model
     part: LinkModel
-    combined: bool = False  # whether Jacobian columns may refer to `basis`
+    # whether Jacobian columns may refer to the combined coordinates of `basis`
+    combined: bool = False
 
     @property
     def basis(self) -> Expr | None:
@@ -227,7 +228,7 @@ class LinkBody(ABC):
         return []
 
     def strain_effort(self, e: Amounts) -> Expr:
-        """Compute the gradient (K,) of `strain_energy` by the K variables of the section angles."""
+        """Compute the gradient (K,) of `strain_energy` in the K section-angle variables."""
         return type(e.value)(*e.value.shape)
 
     def energy(self, q: Expr) -> Expr:
@@ -239,7 +240,7 @@ class LinkBody(ABC):
         return energy + given_energy(self.part, self.part.body.names, self.amplitudes(q))
 
     def effort(self, q: Expr) -> Expr:
-        """Compute the gradient (k,) of the elastic energy by the k link coordinates.
+        """Compute the gradient (k,) of the elastic energy in the k link coordinates.
 
         The stiffness of a sliding link changes with its length, which causes a force on the link's
         joint. Theodore & Ghosal 1995, equations 26 to 31, omit this force (erratum); here it is

@@ -119,6 +119,6 @@ class Modal(BeamBody):
         return [quartic_energy(self.span, e.value)] if self.model.stiffening else []
 
     def strain_effort(self, e: Amounts) -> Expr:
-        """Compute the gradient (m,) of `strain_energy` by the amplitudes."""
+        """Compute the gradient (m,) of `strain_energy` in the m amplitudes."""
         none = type(e.value)(*e.value.shape)
         return quartic_gradient(self.span, e.value) if self.model.stiffening else none

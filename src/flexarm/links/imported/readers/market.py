@@ -172,7 +172,7 @@ def market_keys(stiffness: Path, mass: Path, nodes: Path) -> dict[str, Any]:
     try:
         text = content_of(nodes).decode("utf-8").splitlines()
         rows = [line.replace(",", " ").split() for line in text if line.strip()]
-        if rows and np.isnan(read_number(rows[0][0])):  # names of the columns
+        if rows and np.isnan(read_number(rows[0][0])):  # the first row has the names of the columns
             rows = rows[1:]
         positions = np.array([[float(word) for word in row[:3]] for row in rows])
         if positions.ndim != 2 or positions.shape[1] != 3:

@@ -28,7 +28,7 @@ KINDS = {
 class Entries:
     """Entries of a symmetric matrix by pair of unknowns; one triangle is enough."""
 
-    title: str  # name in the file
+    title: str  # name of the matrix in the file
     values: dict[tuple[Label, Label], float] = field(default_factory=dict)
 
     def add(self, row: Label, column: Label, value: float, location: str) -> None:

@@ -223,7 +223,7 @@ class Exact(BeamBody):
         ]
 
     def strain_effort(self, e: Amounts) -> Expr:
-        """Compute the gradient (K,) of `strain_energy` by the K variables of the section angles."""
+        """Compute the gradient (K,) of `strain_energy` in the K section-angle variables."""
         first, *rest = (
             e.length**k * strain_effort(nodes, e.value) / e.length
             for k, nodes in enumerate(self.nodes.powers)

@@ -90,7 +90,7 @@ class AxisMotion:
 
     @cached_property
     def _swept(self) -> list[Expr]:
-        """Parts of the Jacobian of R that depend on the coordinates, (G, k) per axis x, y, z."""
+        """Parts of the Jacobian of ``R = l P`` that depend on coordinates, (G, k) per axis."""
         ways = [(rows, by) for rows, by in self.ways if not isinstance(rows, np.ndarray)]
         none = type(self.place)(self.place.shape[1], self.e.k)
         return [

@@ -80,7 +80,7 @@ def strain_energy(nodes: Collocation, d: Expr) -> Expr:
 
 
 def strain_effort(nodes: Collocation, d: Expr, functions: Sequence[Entire[Expr]] = ()) -> Expr:
-    """Compute the gradient (m,) of `strain_energy` by the amplitudes d, (m,).
+    """Compute the gradient (m,) of `strain_energy` in the m amplitudes d.
 
     ``functions`` are the trigonometric functions at the nodes, if already computed.
     """
@@ -104,8 +104,9 @@ def strain_effort(nodes: Collocation, d: Expr, functions: Sequence[Entire[Expr]]
 def _node(used: tuple[bool, ...], alike: bool) -> tuple[ca.Function, ca.Function]:
     """Return two CasADi functions: the strain energy of a node, and its gradient (6,).
 
-    The gradient is by the three angles and the three strains of `Measured.rows`. Inputs of both
-    functions are these six values, the stiffnesses, and the functions in `Entire.values`.
+    The gradient is with respect to the three angles and the three strains of `Measured.rows`.
+    Inputs of both functions are these six values, the stiffnesses, and the functions in
+    `Entire.values`.
     """
     symbols = [ca.SX.sym(name) for name in ("a", "b", "f", "da", "db", "df")]
     a, b, f, da, db, df = (s if on else ca.SX(1, 1) for s, on in zip(symbols, used, strict=True))
