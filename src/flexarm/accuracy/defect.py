@@ -117,7 +117,7 @@ CAUSES = ("shapes", "stiffness", "section", "theory")
 
 @dataclass(frozen=True)
 class Motion:
-    """Coordinates, rates and inputs of an arm at T times."""
+    """Motion of an arm: coordinates, rates and inputs at T times."""
 
     t: Array  # times [s], (T,)
     q: Array  # coordinates, (T, n)
@@ -145,7 +145,7 @@ class MotionPhase:
 
 
 class RicherArm:
-    """An arm with additional shapes, and the residual forces of a given motion in its equations.
+    """An arm with additional shapes, in whose equations a given motion leaves residual forces.
 
     If the links of the given arm are linear beams, those of the richer arm are geometrically exact
     beams with shear and rotary inertia.

@@ -28,7 +28,8 @@ class MomentumBalance:
     def error(self) -> float:
         """Largest momentum error relative to the momentum exchanged.
 
-        To compare both, errors of the angular momentum are divided by the arm's length.
+        Errors of the angular momentum are divided by the arm's length, for comparison with errors
+        of the momentum.
         """
         error = _joint(self.linear, self.angular, self.length)
         return error / self.exchanged if error else 0.0

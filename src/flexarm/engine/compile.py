@@ -31,7 +31,7 @@ FULL = 2
 EFFORT: dict[Level, int] = {"quick": 0, "fast": FULL}
 ARM = ("aarch64", "arm64")
 DOUBLE = np.dtype(np.float64)
-_mine = threading.local()  # LLVM's descriptions of machines
+_mine = threading.local()  # LLVM's target machines of each thread
 
 
 @functools.cache

@@ -100,7 +100,7 @@ def jacobian(function: casadi.Function, *, of: str, by: Sequence[str]) -> casadi
     of
         Name of the output.
     by
-        Names of the inputs by which to differentiate.
+        Names of the inputs with respect to which to differentiate.
 
     Returns
     -------

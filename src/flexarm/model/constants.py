@@ -33,8 +33,8 @@ DAMPING_NODES, FIT_STATIONS = 40, 41
 # steps; with higher values, joints held by friction creep.
 SMOOTHING = {"rad": 1e-3, "m": 1e-4}
 
-# Tables of profiles: largest number of rows of a file; largest number of pieces of a traced
-# profile, each of which makes the equation longer.
+# Tables of profiles: largest number of rows of a file; largest number of pieces of a profile in
+# equations, each of which makes the equations longer.
 MOST_ROWS, MOST_PIECES = 1_000_000, 1000
 
 # Number of coordinates that a message or ``repr`` names, so that the text fits on one line.

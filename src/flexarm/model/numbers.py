@@ -125,10 +125,10 @@ def _write_object(value: Any, put: Put) -> None:
 
 _PLAIN = (NoneType, bool, int, str, bytes, slice, type, np.bool_, np.integer,
           FunctionType, BuiltinFunctionType)  # fmt: skip
-# Types that are constants in traced equations: functions along a link, points of evaluation.
+# Types that are constants in symbolic equations: functions along a link, points of evaluation.
 _NUMBERS, _SEQUENCES, _MAPPINGS = (float, np.ndarray), (tuple, list), (dict, MappingProxyType)
 _WHOLE = (SlidingShapes, QuadraticShape, ArmPoint, Box)
-# Fields that few equations contain; they are constants in the trace.
+# Fields that few equations contain; they are constants in symbolic equations.
 _WHOLE_FIELDS: tuple[tuple[type, frozenset[str]], ...] = (
     (Arm, frozenset(Arm.model_fields) - {"base", "contacts", "springs"}),
     (Link, frozenset(Link.model_fields) - {"wrenches", "elastic_energy", "elastic_force"}),
@@ -140,7 +140,7 @@ _WHOLE_FIELDS: tuple[tuple[type, frozenset[str]], ...] = (
 # Restitution of stops: a numerical root search needs its value.
 _CONSTANTS = frozenset({"restitution"})
 KEPT = "_numbers"  # attribute of a model that holds its cached numbers
-NUMBERS = "numbers"  # name of the last input of functions traced with symbols
+NUMBERS = "numbers"  # name of the last input of CasADi functions of a model with symbols
 Path = tuple[Any, ...]
 Take = Callable[[Any, int, Path], Any]
 
@@ -295,7 +295,7 @@ def _derived(kind: type) -> list[str]:
 class ModelNumbers:
     """Numbers of a model, and a digest of all other content on which its equations depend."""
 
-    values: Array  # (n, 1)
+    values: Array  # numbers of the model, (n, 1)
     groups: Ints  # index of the model part that contains each number, (n,)
     rest: str  # digest of all other content: types, counts, names
 

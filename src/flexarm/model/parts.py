@@ -77,7 +77,7 @@ class BeamData(BodyData):
     def sampled(self, own: Array) -> tuple[Array, Array]:
         """Return the amplitudes of the curves over s, (T, K), and the metres per unit of s, (T,).
 
-        Both are evaluated at T samples of the link coordinates, (T, k).
+        Amplitudes and lengths are evaluated at T samples of the link coordinates, (T, k).
         """
 
     @property
@@ -351,7 +351,7 @@ class Axis:
     acts: AnyActuated  # drive, springs, friction and so on, from the model file
     index: int  # index in q of the joint coordinate
     motor: int | None  # index in q of the motor coordinate; None without motor
-    unit: str  # of the coordinate
+    unit: str  # unit of the coordinate
     turns: bool = field(init=False)  # whether the coordinate is an angle
     driven: bool = field(init=False)  # whether the axis has an input
     prescribed: bool = field(init=False)  # whether the coordinate is a given function of time
@@ -419,7 +419,7 @@ class LinkModel:
     modes: slice  # slice of the amplitudes in q
     body: BodyData  # elastic part of the link
     rotor: Rotor | None  # the joint's rotor, or None
-    rail: Rail | None = None  # parent if this link rides on it, else None
+    rail: Rail | None = None  # shape functions of the parent if this link rides on it, else None
 
     @property
     def kind(self) -> str:

@@ -9,7 +9,7 @@ MOST_SAMPLES = 10**7
 COMPARED_SECONDS, COMPARED_RATIO = 3.0, 5.0
 
 # Samples that resolve a curve
-SAMPLES_PER_PERIOD = 20  # recommended for a vibration
+SAMPLES_PER_PERIOD = 20  # recommended number of samples per vibration period
 # Largest error of cubics through every second sample, at the samples between them, relative to the
 # range of the curve.  A vibration over the whole range then has five samples per period, and a
 # cubic interpolant through all samples has an error of 0.3 %.

@@ -61,7 +61,7 @@ class Variable:
     name: str
     axes: tuple[str, ...]  # name of each axis
     values: NDArray[Any]
-    unit: str  # empty for texts
+    unit: str  # unit of the numbers; empty for texts
     meaning: str  # description in a few words
 
     @property
@@ -425,7 +425,7 @@ def accelerations(run: RunData) -> Array:
 def joint_wrenches(run: RunData) -> Array:
     """Return force [N] and torque [N m] of each joint on its link, (T, links, 6).
 
-    Both are in world axes, at the joint's origin.
+    Force and torque are in world axes, at the joint's origin.
     """
     a = accelerations(run)
     joints = [run.model.links.index(link.spans[0]) for link in run.model.whole_links]

@@ -55,7 +55,7 @@ class Settling:
     swing
         Half the largest range of the tip's coordinates after the motion [m].
     band
-        Distance from the tip's final place within which it counts as settled [m].
+        Distance from the final position within which the tip counts as settled [m].
     time
         Time from which on the tip is settled [s]; None if too little of the run is left to confirm
         it.

@@ -43,7 +43,7 @@ COLOUR_DEFLECTION = 0.02
 HELD_PLACES = (0.0, 0.25, 0.5, 0.75, 1.0)  # fractions of a flexible link where it can be pulled
 
 # Servos of a live arm
-FASTEST_SERVO, SLOWEST_SERVO = 25.0, 1.5  # [rad/s]
+FASTEST_SERVO, SLOWEST_SERVO = 25.0, 1.5  # largest and least bandwidth of servos [rad/s]
 # Bandwidth of servos over the frequency of the arm's first vibration, so that links deflect more
 # than joints; damping ratio of servos.
 SERVO_FACTOR, SERVO_DAMPING = 1.5, 0.8

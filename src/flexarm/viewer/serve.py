@@ -52,7 +52,7 @@ class WatchedPage:
     def __init__(self, paths: Sequence[Path]) -> None:
         self.paths = list(paths)
         self.lock = threading.Lock()
-        self.made = ("", "", "")  # version, title, data
+        self.made = ("", "", "")  # version, title and data of the page
 
     def version(self) -> str:
         """Return text that changes whenever a file of a run changes."""

@@ -24,8 +24,8 @@ from flexarm.engine.stream import Stream
 
 Memory = Literal["near", "far", "input", "table"]
 
-MEMORIES = {"near": 3, "far": 5}  # by NVIDIA's numbers
-CONSTANT = 4  # by NVIDIA's numbers: memory from which all threads read one address
+MEMORIES = {"near": 3, "far": 5}  # kinds of memory, by NVIDIA's numbers
+CONSTANT = 4  # memory from which all threads read one address, by NVIDIA's numbers
 NEAR = "flexarm_near"  # function of the program: address of a thread's near memory
 
 

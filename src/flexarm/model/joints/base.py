@@ -15,8 +15,8 @@ from flexarm.spatial import Array, Expr, Pose, rotation_z_to
 class Stroke:
     """Travel limits of a joint coordinate, with its name and a reason for messages."""
 
-    range: tuple[float, float]  # [m]
-    name: str  # of the coordinate
+    range: tuple[float, float]  # travel limits [m]
+    name: str  # name of the coordinate
     end: str  # reason for the limits, as text for messages
 
 
@@ -109,14 +109,14 @@ class JointMotion(ABC):
 
     @abstractmethod
     def columns(self, q: Expr) -> Expr:
-        """Return the Jacobian (6, k) of K relative to J, angular over linear, in axes of K."""
+        """Return the Jacobian (6, k) of frame K relative to J, angular over linear, in K."""
 
     def factors(self, q: Expr) -> list[tuple[Expr, Expr]]:
-        """Return K's motion as a product of motions, each a rotation (3, 3) and position (3,)."""
+        """Return the motion of frame K as factors, each a rotation (3, 3) and position (3,)."""
         return [self.place(q)]
 
     def bias(self, q: Expr, v: Expr) -> Expr:
-        """Return the velocity-dependent acceleration of K relative to J, in axes of K, (6,).
+        """Return the velocity-dependent acceleration of frame K relative to J, in axes of K, (6,).
 
         Angular acceleration precedes linear acceleration: both are the rates of change of K's
         angular velocity and of the velocity of K's origin at constant rates of the joint

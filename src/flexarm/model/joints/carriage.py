@@ -38,12 +38,13 @@ class CarriageKinematics(JointMotion):
         return PrismaticKinematics(stroke), along, root
 
     def place(self, q: Expr) -> tuple[Expr, Expr]:
-        """Return the identity, since K coincides with J, which moves with the station."""
+        """Return the identity: frame K is the joint frame J, which moves with the station."""
         return still(q)
 
     def columns(self, q: Expr) -> Expr:
-        """Return zeros (6, 1), since K does not move relative to J.
+        """Return zeros (6, 1), since frame K does not move relative to joint frame J.
 
-        The module `flexarm.mechanics.kinematics` computes the motion of J along the deformed rail.
+        The module `flexarm.mechanics.kinematics` computes the motion of frame J along the deformed
+        rail.
         """
         return ca.DM(6, 1)

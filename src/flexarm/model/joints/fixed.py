@@ -15,7 +15,7 @@ class FixedKinematics(JointMotion):
     units: ClassVar[tuple[str, ...]] = ()
 
     def place(self, q: Expr) -> tuple[Expr, Expr]:
-        """Return rotation and position of K in J: the identity and zero."""
+        """Return the pose of moved frame K in joint frame J: the identity."""
         return still(q)
 
     def columns(self, q: Expr) -> Expr:

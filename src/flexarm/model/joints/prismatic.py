@@ -16,7 +16,7 @@ class PrismaticKinematics(JointMotion):
     stroke: Stroke | None = None
 
     def place(self, q: Expr) -> tuple[Expr, Expr]:
-        """Return the rotation and position of K in J: a translation along z."""
+        """Return the pose of moved frame K in joint frame J: a translation along z."""
         return type(q).eye(3), column(2)[:3] * q[0]
 
     def columns(self, q: Expr) -> Expr:

@@ -14,7 +14,7 @@ class RevoluteKinematics(JointMotion):
     hinge: ClassVar[bool] = True
 
     def place(self, q: Expr) -> tuple[Expr, Expr]:
-        """Return the rotation and position of K in J: a rotation about z."""
+        """Return the pose of moved frame K in joint frame J: a rotation about z."""
         return turn_z(q[0]), type(q)(3, 1)
 
     def columns(self, q: Expr) -> Expr:

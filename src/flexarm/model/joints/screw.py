@@ -24,7 +24,7 @@ class ScrewKinematics(JointMotion):
         return cls(joint.travel)
 
     def place(self, q: Expr) -> tuple[Expr, Expr]:
-        """Return the rotation and position of K in J: a screw motion along z."""
+        """Return the pose of moved frame K in joint frame J: a screw motion along z."""
         return turn_z(q[0]), column(2)[:3] * (self.travel * q[0])
 
     def columns(self, q: Expr) -> Expr:

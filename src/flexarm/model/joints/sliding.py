@@ -40,7 +40,7 @@ class SlidingKinematics(JointMotion):
         return PrismaticKinematics(), joint @ along, root
 
     def place(self, q: Expr) -> tuple[Expr, Expr]:
-        """Return rotation and position of K in J: the identity and zero."""
+        """Return the pose of moved frame K in joint frame J: the identity."""
         return still(q)
 
     def columns(self, q: Expr) -> Expr:

@@ -32,7 +32,8 @@ class SphericalKinematics(JointMotion):
     lockable: ClassVar[bool] = False
 
     start: Array  # initial attitude, (3, 3)
-    spin: tuple[float, ...] = ()  # initial angular velocity in axes of K [rad/s], (3,)
+    # initial angular velocity in axes of the moved frame K [rad/s], (3,)
+    spin: tuple[float, ...] = ()
     drag: float = 0.0  # torque per angular velocity [N m s/rad]
     # Reference attitude of the angles if different from ``start``, (3, 3).
     reference_attitude: Expr | None = None
@@ -53,7 +54,7 @@ class SphericalKinematics(JointMotion):
         return replace(self, reference_attitude=reference_attitude)
 
     def place(self, q: Expr) -> tuple[Expr, Expr]:
-        """Return the rotation and position of K in J, from reference attitude and angles."""
+        """Return the pose of moved frame K in joint frame J, from reference attitude and angles."""
         return self._rebase @ base_rotation(q), type(q)(3, 1)
 
     def factors(self, q: Expr) -> list[tuple[Expr, Expr]]:
@@ -65,11 +66,11 @@ class SphericalKinematics(JointMotion):
         return [(rotation, type(q)(3, 1)) for rotation in (self._rebase @ x, y, z)]
 
     def columns(self, q: Expr) -> Expr:
-        """Return the Jacobian (6, 3): the three axes of rotation in axes of K."""
+        """Return the Jacobian (6, 3): the three rotation axes, in axes of the moved frame K."""
         return ca.vertcat(angle_columns(q), type(q)(3, 3))
 
     def bias(self, q: Expr, v: Expr) -> Expr:
-        """Return the velocity-dependent acceleration of K, in axes of K, (6,).
+        """Return the velocity-dependent acceleration of the moved frame K, in axes of K, (6,).
 
         Angular acceleration precedes linear acceleration, which is zero.
         """

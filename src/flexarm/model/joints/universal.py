@@ -15,7 +15,7 @@ class UniversalKinematics(JointMotion):
     units: ClassVar[tuple[str, ...]] = ("rad", "rad")
 
     def place(self, q: Expr) -> tuple[Expr, Expr]:
-        """Return the rotation and position of K in J: rotations about z, then y."""
+        """Return the pose of moved frame K in joint frame J: rotations about z, then y."""
         return turn_z(q[0]) @ turn_about(1, q[1]), type(q)(3, 1)
 
     def factors(self, q: Expr) -> list[tuple[Expr, Expr]]:
@@ -23,12 +23,12 @@ class UniversalKinematics(JointMotion):
         return [(turn_z(q[0]), type(q)(3, 1)), (turn_about(1, q[1]), type(q)(3, 1))]
 
     def columns(self, q: Expr) -> Expr:
-        """Return the Jacobian (6, 2): the two axes of rotation in axes of K."""
+        """Return the Jacobian (6, 2): the two rotation axes, in axes of the moved frame K."""
         first = ca.cos(q[1]) * column(2) - ca.sin(q[1]) * column(0)
         return ca.horzcat(first, column(1))
 
     def bias(self, q: Expr, v: Expr) -> Expr:
-        """Return the velocity-dependent acceleration of K, in axes of K, (6,).
+        """Return the velocity-dependent acceleration of the moved frame K, in axes of K, (6,).
 
         Angular acceleration precedes linear acceleration, which is zero.
         """
