@@ -50,12 +50,17 @@ def by_paper(results: Sequence[Result]) -> dict[str, list[Result]]:
     return {paper: [x for x in results if x.item.paper == paper] for paper in papers}
 
 
-def summary(results: Sequence[Result]) -> list[str]:
-    """Return the summary of one paper, at most ten lines: findings, counts, lists by verdict."""
+def headlines(results: Sequence[Result]) -> list[str]:
+    """Return the findings of one paper and the numbers of its statements by verdict."""
     counted = {verdict: n for verdict, n in totals(results).items() if n}
-    lines = [result.found.finding for result in results if result.found.finding]
     numbers = ", ".join(f"{n} {verdict.value}" for verdict, n in counted.items())
-    lines.append(f"{sum(counted.values())} statements: {numbers}.")
+    return [*(result.found.finding for result in results if result.found.finding),
+            f"{sum(counted.values())} statements: {numbers}."]  # fmt: skip
+
+
+def summary(results: Sequence[Result]) -> list[str]:
+    """Return the summary of one paper, at most ten lines: headlines, and lists by verdict."""
+    lines = headlines(results)
     for verdict, head in LISTED.items():
         named = dict.fromkeys(x.says for x in statements(results) if x.verdict is verdict)
         if verdict not in (Verdict.REFUTED, Verdict.CORRECTED):  # by item: they are many
@@ -67,7 +72,7 @@ def summary(results: Sequence[Result]) -> list[str]:
 
 
 def markdown(results: Sequence[Result], figures: str, folder: Path) -> str:
-    """Return the findings of a paper for its page of the docs, and write their figures.
+    """Return the findings of a paper for its page of the docs, and write the first figures.
 
     Parameters
     ----------
@@ -78,12 +83,21 @@ def markdown(results: Sequence[Result], figures: str, folder: Path) -> str:
     folder
         The same folder on disk.
     """
-    parts = ["## Findings", "\n".join(f"- {line}" for line in summary(results))]
+    parts = ["## Findings", "\n".join(f"- {line}" for line in headlines(results))]
     for result in results:
+        parts.append(f"### {result.item.title}")
         for name, figure in list(result.figures())[:1]:
             write_whole(folder / f"{name}.png", draw(figure), force=True)
-            parts.append(f"![{figure.title}]({figures}/{name}.png)\n\n`{command(result)}`")
+            parts.append(f"![{figure.title}]({figures}/{name}.png)")
+        parts += [result.found.text] if result.found.text else []
+        parts += ["\n".join(map(_listed, result.found.statements)), f"`{command(result)}`"]
     return "\n\n".join(parts) + "\n"
+
+
+def _listed(statement: Statement) -> str:
+    found = f" ({statement.kind.number} {statement.ours})" if statement.ours else ""  # type: ignore[union-attr]
+    text = f"- **{statement.short}**: {statement.says}{found}"
+    return text.replace("_", "\\_")
 
 
 def document(results: Sequence[Result]) -> dict[str, Any]:

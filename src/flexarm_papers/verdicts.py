@@ -50,6 +50,8 @@ class Limit:
         if abs(value) < 1e6 and value == round(value):
             return f"{value:.0f} {self.unit}".strip()
         limits = {self.low, self.high} - {value}
+        if 1e3 <= abs(value) < 1e6 and round(value) not in limits:
+            return f"{value:.0f} {self.unit}".strip()
         digits = next(k for k in range(3, 18) if float(f"{value:.{k}g}") not in limits)
         return f"{value:.{digits}g} {self.unit}".strip()
 
@@ -138,13 +140,14 @@ class Statement:
         values = [x.value for x in self.decided]
         if not values or self.kind is None:
             return ""
-        low, high, text = min(values), max(values), self.kind.limit.text
-        return text(low) if low == high else f"{text(low)} to {text(high)}"
+        limit = self.kind.limit
+        low, high = map(limit.text, (min(values), max(values)))
+        return high if low == high else f"{low.removesuffix(limit.unit).strip()} to {high}"
 
     @cached_property
     def decisive(self) -> tuple[str, dict[str, tuple[int, int]]] | None:
-        """The choice that matters most, with the share of trials that hold by way."""
-        best: tuple[float, str, dict[str, tuple[int, int]]] | None = None
+        """The choice that decides most: its best way has the highest share of trials that hold."""
+        best: tuple[tuple[float, float], str, dict[str, tuple[int, int]]] | None = None
         names = [name for name, _ in self.decided[0].reading.taken] if self.decided else []
         for name in names:
             ways: dict[str, tuple[int, int]] = {}
@@ -152,8 +155,9 @@ class Statement:
                 held, tried = ways.get(each.reading[name], (0, 0))
                 ways[each.reading[name]] = held + self.holds(each), tried + 1
             shares = [held / tried for held, tried in ways.values()]
-            if len(ways) > 1 and (best is None or max(shares) - min(shares) > best[0]):
-                best = max(shares) - min(shares), name, ways
+            rank = max(shares), -min(shares)
+            if len(ways) > 1 and (best is None or rank > best[0]):
+                best = rank, name, ways
         return best and best[1:]
 
     @property
@@ -178,8 +182,22 @@ class Statement:
         )
 
     @property
+    def short(self) -> str:
+        """The verdict, with its share of readings or cases if there are several."""
+        (held, tried), verdict = self.share, self.verdict.value
+        if self.verdict is Verdict.CORRECTED:
+            return f"{verdict}: {self.misprint}"
+        cases = "cases" if self.general else "readings"
+        return f"{verdict} ({held} of {tried} {cases})" if tried > 1 else verdict
+
+    @property
     def sentence(self) -> str:
-        """The verdict with its numbers."""
+        """The verdict with its numbers, and the number of runs that failed."""
+        failed = len(self.trials) - len(self.decided)
+        return self._judged + (f" {failed} more failed in the run." if failed else "")
+
+    @property
+    def _judged(self) -> str:
         verdict, (held, tried) = self.verdict, self.share
         if verdict is Verdict.UNTESTED or self.kind is None:
             missing = self.missing or "a run that ends"

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from flexarm_papers.theodore.robot import inertia_count
+from flexarm.io.model_file import change_arm
+from flexarm_papers.theodore.robot import DENSITY, STROKE, inertia_count
 from flexarm_papers.theodore.ways import Way
 from flexarm_papers.theodore.written import nested, written_out
 
@@ -36,13 +37,16 @@ def test_terms_are_counted_as_with_a_pencil() -> None:
     assert written_out([entry, {}, {(): 5.0}]) == (3, 2)
 
 
-@pytest.mark.parametrize(("robot", "sample_name"), [("RP", "tg-rp"), ("RRP", "tg-rrp")])
+@pytest.mark.parametrize(("robot", "turning"), [("RP", 1), ("RRP", 2)])
 def test_algorithm_1_over_polynomials_counts_what_the_printed_equations_have(
-    robot: str, sample_name: str, monkeypatch: pytest.MonkeyPatch
+    robot: str, turning: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(FOLDER))
     counts = import_module("closed_form_counts")
-    model = counts.Lagrange.paper_model(counts.build(counts.example_arm(sample_name)))
+    carried = {f"links.{turning}.shapes.kind": "clamped-mass",
+               f"links.{turning}.shapes.tip": {"mass": STROKE * DENSITY}}  # fmt: skip
+    arm = change_arm(counts.example_arm(f"tg-{robot.lower()}"), carried)
+    model = counts.Lagrange.paper_model(counts.build(arm))
     products, sums = inertia_count(robot, "modes", Way())
     found = counts._written_out(model)
     # With two turning joints, printed equations have sums of angles; the algorithm has none.

@@ -23,9 +23,9 @@ EXPECTED: dict[str, dict[str, str]] = {
         "rotation-limit": "rrr", "christoffel": "r",
     },
     "theodore-1995": {
-        "table-1": "crr", "table-2": "dnnndnnndndd", "li-sankar": "rrrn",
-        "frequency-equation": "rrrrd", "ranks": "ndrc", "lemma": "rnrn", "closed-loop": "rndr",
-        "fig-7": "rdn", "fig-8": "rdn", "fig-9": "ddddr", "fig-10": "ddddr",
+        "table-1": "crr", "table-2": "dnnnnnnndndd", "li-sankar": "rr-n",
+        "frequency-equation": "rrrrd", "ranks": "ndrc", "lemma": "rdrnn", "closed-loop": "rddr",
+        "fig-7": "rnn", "fig-8": "rnn", "fig-9": "dndnr", "fig-10": "dndnr",
     },
     "chu": {
         "eq-18": "nnn", "joint-types": "r", "example-1": "rddd", "example-2": "dddd",
@@ -78,7 +78,7 @@ def test_table_1_of_theodore_is_in_rad_per_s_with_five_wrong_last_digits() -> No
     found = compute("theodore-1995", "table-1")
     assert number(found, "frequencies of a clamped link") < 0.01  # [%]
     assert "13 of 18 numbers" in found.text
-    assert "mode 1 with 3 elements (208.6581)" in found.text
+    assert "mode 1 in 3 elements (208.6581)" in found.text
 
 
 def test_unknown_papers_and_items_are_refused_with_those_that_exist() -> None:

@@ -58,7 +58,7 @@ def test_a_misprint_counts_only_if_the_statement_fails_as_printed() -> None:
 
 def test_a_sentence_names_the_choice_that_matters_most_with_its_shares() -> None:
     assert by(20, 2, 3).sentence == (
-        "Holds in 4 of 6 readings, those with damping = 1 % or 2 %. Found: distance 2 % to 20 %, "
+        "Holds in 4 of 6 readings, those with damping = 1 % or 2 %. Found: distance 2 to 20 %, "
         "below 10 % needed."
     )
     often = "most often with damping = 1 % (2 of 2), least with none (0 of 2)"
@@ -69,8 +69,19 @@ def test_a_sentence_names_the_choice_that_matters_most_with_its_shares() -> None
     assert "in any of 6 readings, nearest: distance 12 %" in near
 
 
+def test_the_choice_whose_best_way_holds_most_often_decides() -> None:
+    grid = every(ways("a", "1", "2"), ways("b", "1", "2", "3", "4"))
+    held = {("1", "1"), ("2", "1"), ("1", "2"), ("1", "3")}
+    found = search("close", "", claim("x", low=0.5), grid.readings(),
+                   lambda x: float((x["a"], x["b"]) in held))  # fmt: skip
+    assert found.decisive is not None
+    # a = 1 holds in 3 of 4 and a = 2 in 1 of 4, but b = 1 in 2 of 2
+    assert found.decisive[0] == "b"
+
+
 def test_a_run_that_failed_decides_nothing_and_one_that_diverged_does() -> None:
     assert by(math.nan, 2, 3).share == (4, 4)
+    assert by(math.nan, 2, 3).sentence.endswith("below 10 % needed. 2 more failed in the run.")
     assert by(math.nan, math.nan, math.nan).verdict is Verdict.UNTESTED
     assert by(math.inf, 2, 3).verdict is Verdict.DEPENDS
     diverges = claim("growth", low=2.0, unit="times")

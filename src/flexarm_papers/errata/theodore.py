@@ -23,7 +23,8 @@ def _hertz() -> str:
 
 def _digits() -> str:
     wrong = wrong_digits()
-    return f"{18 - len(wrong)} of 18 are right to their last digit; not {', '.join(wrong)}"
+    right = 18 - len(wrong)
+    return f"{right} of 18 are right to their last digit; the others are {', '.join(wrong)}"
 
 
 def _angle(length: float) -> float:

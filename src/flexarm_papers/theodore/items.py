@@ -57,8 +57,8 @@ def table_1() -> Found:
                     claim("excess", low=0.0, unit="%"), excess),
         ),
         tables=(Table("Frequencies of link 2, clamped [rad/s]", head, rows),),
-        text=f"In rad/s {18 - len(wrong)} of 18 numbers are right to their last digit; not "
-        f"{', '.join(wrong)}.",
+        text=f"In rad/s {18 - len(wrong)} of 18 numbers are right to their last digit. The others "
+        f"are {', '.join(wrong)}.",
     )  # fmt: skip
 
 
@@ -66,7 +66,8 @@ def wrong_digits(ours: dict[int, Array] | None = None) -> list[str]:
     """Return the numbers of Table 1 that are wrong in their last digit, read in rad/s."""
     found = ours or {count: _clamped(count) for count in (1, 2, 3)}
     found[0] = np.square(beam_roots(CLAMPED_FREE, 6)) * math.sqrt(loop.EI / DENSITY)
-    return [f"mode {k + 1} with {count or 'no'} elements ({found[count][k]:.7g})"
+    return [f"{f'mode {k + 1} in {count} elements' if count else f'the exact mode {k + 1}'} "
+            f"({found[count][k]:.7g})"
             for count, printed in PRINTED_1.items() for k, value in enumerate(printed)
             if f"{found[count][k]:.4e}" != f"{value:.4e}"]  # fmt: skip
 

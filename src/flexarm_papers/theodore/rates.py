@@ -23,21 +23,19 @@ from flexarm_papers.verdicts import FREQUENCY, claim, search
 
 TIMES = np.linspace(0.0, MOVE, 26)  # [s]
 LATE = 0.3  # [s] from which on the paper finds that both models converge
-QUANTITY, PLANE = "eigenvalues of", "plane"
-WHOLE, OWN = "all flexible variables together", "each link's own block"
+PLANE = "plane"
 PLANES = {"of joint 2": "y", "out of that of joint 2": "z"}
-GRID = every(ways(QUANTITY, WHOLE, OWN), ways(PLANE, *PLANES), TIP)
+GRID = every(ways(PLANE, *PLANES), TIP)
 STEP = 1e-3  # [m]
 NAMED = (
-    "A mode is named for the link with most of its elastic energy at each posture, since branches "
-    "of links 2 and 3 exchange their shapes where their frequencies meet; frequencies of both "
-    "models are paired in increasing order. "
+    "At each posture a mode belongs to the link with most of its elastic energy. Frequencies of "
+    "both models are paired in increasing order. "
 )
 Rates = dict[tuple[int, int], Array]  # frequencies [rad/s] along the motion by link and mode
 
 
 @cache
-def rates(kind: str, tip: str, plane: str, quantity: str) -> Rates:
+def rates(kind: str, tip: str, plane: str) -> Rates:
     """Return the frequencies of the flexible variables in a plane, joints as they move, (P,)."""
     axis, values = PLANES[plane], dict[str, Any]()
     for k in (2, 3):
@@ -52,18 +50,14 @@ def rates(kind: str, tip: str, plane: str, quantity: str) -> Rates:
     for q in wanted:
         K = slopes(equation, q, part="elastic", step=STEP)[np.ix_(rest, rest)]
         M = equation.mass_matrix(q)[np.ix_(rest, rest)]
-        for link, squares in zip((2, 3), _by_link(M, (K + K.T) / 2, second, quantity), strict=True):
+        for link, squares in zip((2, 3), _by_link(M, (K + K.T) / 2, second), strict=True):
             for mode in (1, 2):
                 found[link, mode].append(float(np.sqrt(squares[mode - 1])))
     return {key: np.array(x) for key, x in found.items()}
 
 
-def _by_link(M: Array, K: Array, second: NDArray[np.bool_], quantity: str) -> tuple[Array, Array]:
+def _by_link(M: Array, K: Array, second: NDArray[np.bool_]) -> tuple[Array, Array]:
     """Return the squared frequencies of link 2 and of link 3, increasing."""
-    if quantity == OWN:
-        one, other = (scipy.linalg.eigh(K[np.ix_(x, x)], M[np.ix_(x, x)], eigvals_only=True)
-                      for x in (second, ~second))  # fmt: skip
-        return one, other
     squares, vectors = scipy.linalg.eigh(K, M)
     part = vectors * second[:, None]
     share = np.einsum("ik,ij,jk->k", part, K, part) / squares
@@ -75,16 +69,13 @@ def _by_link(M: Array, K: Array, second: NDArray[np.bool_], quantity: str) -> tu
 def _pairs(reading: Reading, mode: int) -> dict[int, tuple[Array, Array]]:
     """Return the frequencies of a mode of links 2 and 3 in modes, and those in elements.
 
-    Where all variables are taken together, branches meet at other times in elements: the four
-    frequencies of both models are paired in increasing order, and named as in modes.
+    Branches meet at other times in elements: the four frequencies of both models are paired in
+    increasing order, and named as in modes.
     """
-    how = [reading[x] for x in (TIP.name, PLANE, QUANTITY)]
     modes, elements = (
-        rates(kind, *(how if kind == "modes" else [next(iter(TIP.ways)), *how[1:]]))
+        rates(kind, reading[TIP.name] if kind == "modes" else next(iter(TIP.ways)), reading[PLANE])
         for kind in KINDS
     )
-    if reading[QUANTITY] == OWN:
-        return {link: (modes[link, mode], elements[link, mode]) for link in (2, 3)}
     ranks = np.argsort(np.argsort(list(modes.values()), axis=0), axis=0)
     paired = np.take_along_axis(np.sort(list(elements.values()), axis=0), ranks, axis=0)
     other = dict(zip(modes, paired, strict=True))
@@ -108,9 +99,8 @@ def eigenvalues(mode: int) -> Found:
         off = np.abs(_excess(reading, mode)[1])
         return float(off[late].max() / off[~late].max())
 
-    away = {PLANE: list(PLANES)[1]}
-    drawn = [GRID.first.taking(away), GRID.first.taking({QUANTITY: OWN})]
-    spreads = [spread(x, 2) for x in readings if x[QUANTITY] == WHOLE and x[PLANE] == away[PLANE]]
+    drawn = [GRID.first.taking({PLANE: plane}) for plane in reversed(PLANES)]
+    spreads = [spread(x, 2) for x in readings]
     return Found(
         (
             search(f"frequencies of mode {mode} are within acceptable accuracy with two elements",
@@ -136,7 +126,7 @@ def eigenvalues(mode: int) -> Found:
                           curve(f"link {n}, elements", TIMES, b, points=True))), reading=str(x))
             for x in drawn
         ),
-        text=(NAMED if mode == 1 else "") + f"With all flexible variables together mode {mode} of "
-        f"link 2 varies by {min(spreads):.1f} to {max(spreads):.1f} % of its mean out of the plane "
-        "of joint 2; in link 2's own block it is constant there.",
+        text=(NAMED if mode == 1 else "") + f"Mode {mode} of link 2 varies by {min(spreads):.1f} "
+        f"to {max(spreads):.1f} % of its mean, since link 3 changes its length and the inertia "
+        "that link 2 carries.",
     )  # fmt: skip

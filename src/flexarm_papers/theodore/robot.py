@@ -16,7 +16,7 @@ from flexarm.closed_forms.polynomials import (
     total,
 )
 from flexarm.spatial import Array
-from flexarm_papers.beams.classical import CLAMPED_FREE, BeamShape, beam_roots, beam_shape
+from flexarm_papers.beams.classical import BeamShape, beam_roots, beam_shape, clamped_mass
 from flexarm_papers.theodore.ways import TURNS, Way
 from flexarm_papers.theodore.written import Count, nested, written_out
 
@@ -66,7 +66,10 @@ class Robot:
         arm, _, payload = robot.partition(" with ")
         flexible = [True, True] if len(arm) == 2 else [False, True, True]
         turns = TURNS[arm, way.arm]
-        for joint, bends, quarter in zip(arm, flexible, turns, strict=True):
+        for k, (joint, bends, quarter) in enumerate(zip(arm, flexible, turns, strict=True)):
+            # eq. 11: mass at the tip, over that of the link; two such shapes are not orthogonal
+            spans = sum(STROKE if x == "P" else LENGTH for x in arm[k + 1 :])
+            self.tip_mass = (DENSITY * spans + (PAYLOAD if payload else 0.0)) / (DENSITY * LENGTH)
             if joint == "R":
                 self._revolute(bends, quarter)
             else:
@@ -146,7 +149,7 @@ class Robot:
     def _shapes(self, across: list[int], span: Polynomial) -> list[Shape]:
         found = []
         for axis in across:
-            for function, by_length in _functions(self.kind):
+            for function, by_length in _functions(self.kind, self.tip_mass):
                 amplitude = self._coordinate("amplitude")
                 factor: Vector = [{}, {}, {}]
                 one: Polynomial = {((amplitude, 1),): 1.0}
@@ -310,15 +313,15 @@ class Robot:
 _robot = cache(Robot)
 
 
-def _functions(kind: str) -> list[tuple[Function, bool]]:
-    """Give two clamped-free modes, or the four Hermite functions of the free nodes of two elements.
+def _functions(kind: str, tip_mass: float) -> list[tuple[Function, bool]]:
+    """Return two clamped-mass modes, or the four Hermite functions of two elements' free nodes.
 
-    Each gives value and slope by eta; and whether it is per unit slope, so that the length
-    multiplies.
+    Each function returns value and slope by eta. The flag says whether the function is per unit
+    slope, so that the length multiplies it.
     """
     if kind == "modes":
-        roots = beam_roots(CLAMPED_FREE, 2)
-        return [(partial(_mode, beam_shape(CLAMPED_FREE, float(x))), False) for x in roots]
+        ends = clamped_mass(tip_mass)
+        return [(partial(_mode, beam_shape(ends, float(x))), False) for x in beam_roots(ends, 2)]
     return [(partial(_hermite, *each), each[1]) for each in product((1, 2), (False, True))]
 
 
