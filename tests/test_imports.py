@@ -19,6 +19,7 @@ ROOMS = (
     "constants",
     "interrupts",
     "figures",
+    "threads",
     "engine",
     "loops",
     "spatial",

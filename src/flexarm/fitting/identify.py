@@ -76,6 +76,7 @@ from flexarm.integrate.constants import RTOL
 from flexarm.model import Model
 from flexarm.runs.contents import input_units
 from flexarm.spatial import Array
+from flexarm.threads import one_blas_thread
 
 Loss = Literal["linear", "soft_l1", "huber", "cauchy"]
 LOSSES: tuple[Loss, ...] = ("linear", "soft_l1", "huber", "cauchy")
@@ -84,6 +85,7 @@ Fitted = Sequence[str] | Mapping[str, tuple[float, float] | None]
 Outputs = Mapping[str, str | Gauge | Sensor]
 
 
+@one_blas_thread
 def identify(
     arm: Arm,
     data: object,

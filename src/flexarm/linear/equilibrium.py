@@ -35,6 +35,7 @@ from flexarm.mechanics.loads import input_matrix
 from flexarm.model import LinkModel, Model, build, prescribed_motion, start_state, undeformed
 from flexarm.runs.data import RunData
 from flexarm.spatial import Array
+from flexarm.threads import one_blas_thread
 
 
 @dataclass(frozen=True)
@@ -387,6 +388,7 @@ class Equilibrium(Summarised):
 
 
 @renamed({"positions": "at"}, joints="at")
+@one_blas_thread
 def equilibrium(
     arm: Arm | Model,
     *,

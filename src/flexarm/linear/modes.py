@@ -48,6 +48,7 @@ from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Axis, LinkModel, Model, build
 from flexarm.model.spans import whole_name
 from flexarm.spatial import Array
+from flexarm.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -406,6 +407,7 @@ class Modes(Summarised):
 
 
 @renamed({"positions": "at"})
+@one_blas_thread
 def modes(
     arm: Arm | Model,
     *,

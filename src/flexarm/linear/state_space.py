@@ -24,6 +24,7 @@ from flexarm.mechanics.loads import hub_row
 from flexarm.model import Model, build, start_state
 from flexarm.runs.run import Run
 from flexarm.spatial import Array
+from flexarm.threads import one_blas_thread
 
 if TYPE_CHECKING:
     import scipy.signal
@@ -38,6 +39,7 @@ TIP = {
 }  # fmt: skip
 
 
+@one_blas_thread
 def linearise(
     arm: Arm | Model,
     *,

@@ -46,6 +46,7 @@ from flexarm.linear.modes import (
 from flexarm.linear.tangent import DryFriction, FrictionChoice, Tangent
 from flexarm.model import Model, build
 from flexarm.spatial import Array
+from flexarm.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -254,6 +255,7 @@ Solve = Callable[[Array], Modes]
 
 
 @renamed({"positions": "at"})
+@one_blas_thread
 def sweep(
     arm: Arm | Model,
     *,

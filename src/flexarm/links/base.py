@@ -92,7 +92,7 @@ def integrate_strain(edges: Array, strain: Array, root: Array) -> SpanCurves:
     half = np.diff(edges)[:, None, None] / 2
     series = _derivatives(strain, half, DERIVATIVES - len(root))
     for start in root[::-1]:
-        integral = half * legendre.legint(series[0], lbnd=-1, axis=1)
+        integral = half * (_integration(series[0].shape[1]) @ series[0])
         rise = integral.sum(axis=1)  # every Legendre polynomial is 1 at a panel's end
         integral[:, 0] += start + np.cumsum(rise, axis=0) - rise
         series.insert(0, integral)
@@ -120,8 +120,25 @@ def _derivatives(values: Array, half: Array, count: int) -> list[Array]:
     """Return Legendre series on each panel, followed by their first ``count - 1`` derivatives."""
     series = [values]
     for _ in range(count - 1):
-        series.append(legendre.legder(series[-1], axis=1) / half)
+        series.append(derivative(series[-1]) / half)
     return series
+
+
+def derivative(series: Array) -> Array:
+    """Differentiate Legendre series, whose coefficients are along the last but one axis."""
+    return np.asarray(_differentiation(series.shape[-2]) @ series)
+
+
+@cache
+def _differentiation(count: int) -> Array:
+    """Return the matrix from ``count`` Legendre coefficients to those of the derivative."""
+    return np.asarray(legendre.legder(np.eye(count)), dtype=np.float64)
+
+
+@cache
+def _integration(count: int) -> Array:
+    """Return the matrix from ``count`` Legendre coefficients to those of the integral from -1."""
+    return np.asarray(legendre.legint(np.eye(count), lbnd=-1), dtype=np.float64)
 
 
 def polynomials(positions: Array, degree: int) -> Array:

@@ -16,8 +16,10 @@ from flexarm.model.elastic import Theory
 from flexarm.model.numbers import freeze
 from flexarm.model.parts import Model, TipRotation
 from flexarm.model.spans import single_spans
+from flexarm.threads import one_blas_thread
 
 
+@one_blas_thread
 def build(
     arm: Arm,
     *,

@@ -67,6 +67,7 @@ from flexarm.planning.vibrations import vibrations
 from flexarm.runs.contents import input_units
 from flexarm.runs.run import Run
 from flexarm.spatial import Array
+from flexarm.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -205,6 +206,7 @@ class Plan(Summarised):
         return plot_plan(self.run, self.unshaped, self.duration)
 
 
+@one_blas_thread
 def plan(
     arm: Arm,
     to: Mapping[str, WithUnit],

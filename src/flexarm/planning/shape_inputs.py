@@ -56,6 +56,7 @@ from flexarm.planning.constants import (
 from flexarm.planning.vibrations import Vibrations, line_up, vibrations
 from flexarm.runs.run import Run
 from flexarm.spatial import Array
+from flexarm.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -439,6 +440,7 @@ class ShapedInputs(Summarised):
         return plot_robustness(listed, w, z)
 
 
+@one_blas_thread
 def shape_inputs(
     arm: Arm,
     *,

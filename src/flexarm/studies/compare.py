@@ -31,6 +31,7 @@ from flexarm.mechanics.deformations import random_deformation
 from flexarm.model import Model, build, start_state
 from flexarm.spatial import Array
 from flexarm.studies.constants import AGREEMENT, DEFLECTION_RATE, MOST_DEFLECTIONS, SHORT_RUN, TIMED
+from flexarm.threads import one_blas_thread
 
 REFERENCE = "composite"  # reference formulation of the comparison
 COUNTED = ("forward_dynamics", "mass_matrix", "bias")  # functions whose operations are counted
@@ -127,6 +128,7 @@ class Comparison(Summarised):
         return Summary(title, (f"rounding may make {self.allowed:.1g}",), columns, rows)
 
 
+@one_blas_thread
 def compare(
     arm: Arm,
     *,

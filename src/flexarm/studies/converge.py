@@ -49,6 +49,7 @@ from flexarm.studies.constants import (
     MOST_WANT,
     TRIALS,
 )
+from flexarm.threads import one_blas_thread
 from flexarm.units import quantity
 
 
@@ -152,6 +153,7 @@ class Convergence(Summarised):
         )
 
 
+@one_blas_thread
 def converge(
     arm: Arm,
     *,

@@ -27,6 +27,7 @@ from flexarm.studies.constants import (
 from flexarm.studies.design.evaluate import FINISHED, Columns, Evaluator, Rows
 from flexarm.studies.design.plan import shares
 from flexarm.studies.design.read import START, Study, read_study
+from flexarm.threads import one_blas_thread
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,6 +105,7 @@ class Optimum(Summarised):
         return lines
 
 
+@one_blas_thread
 def optimise(
     plan: str | Path | Mapping[str, Any], *, progress: Callable[[str], None] | None = None
 ) -> Optimum:

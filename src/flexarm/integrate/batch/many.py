@@ -65,10 +65,12 @@ from flexarm.io.model_file import change_arm, read_value, unit_of, validated
 from flexarm.model import TipRotation, build
 from flexarm.runs.run import Run
 from flexarm.spatial import Array
+from flexarm.threads import one_blas_thread
 
 Device = Literal["cpu", "gpu"]
 
 
+@one_blas_thread
 def simulate_many(
     arm: Arm,
     *,

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.polynomial import legendre
 
 from flexarm.constants import ACCUMULATED, DUST
 from flexarm.errors import ShapeError
-from flexarm.links.base import Direction, Shapes, Span, fitted, union
+from flexarm.links.base import Direction, Shapes, Span, derivative, fitted, union
 from flexarm.links.collocation import Collocation
 from flexarm.links.constants import JUMP_SIZE, RAIL_POINTS
 from flexarm.spatial import Array, settled
@@ -63,7 +62,7 @@ class Rail:
         if nodes is not None:
             orders = [stacked([_series(curves, edges, ACCUMULATED) for curves in nodes.curves])]
             for _ in range(2):
-                orders.append(legendre.legder(orders[-1], axis=-2) / half)
+                orders.append(derivative(orders[-1]) / half)
             reach = stacked(orders)
         ends = (root, root + span.length)
         return cls(

@@ -19,8 +19,10 @@ from flexarm.studies.design.workers import (
     compute_on_dask,
     pack,
 )
+from flexarm.threads import one_blas_thread
 
 
+@one_blas_thread
 def study(
     plan: str | Path | Mapping[str, Any] | Study,
     *,
