@@ -55,14 +55,36 @@ def first_peak_outside(m: IntegratorState, first: int) -> int:
 
 
 @kernel
-def evaluate_within(m: IntegratorState, t: float, row: int) -> int:
+def state_within(m: IntegratorState, t: float) -> None:
+    """Compute the state m.sampled at t in the last step, by dense output or by a cubic."""
+    if m.sample == 0:
+        h = m.last_step
+        x = (t - m.t_old) / h
+        for i in range(m.size):
+            change = m.y[i] - m.y_old[i]
+            cubic = (1.0 - x) * (h * m.f_old[i] - change) + x * (change - h * m.f[i])
+            m.sampled[i] = m.y_old[i] + x * (change + (1.0 - x) * cubic)
+    else:
+        m.sample_time = t
+        run_kernel(m.sample, m)
+    prescribe(m.system, t, m.sampled)
+
+
+@kernel
+def exits_at(m: IntegratorState, t: float) -> int:
     """Evaluate event functions at t in the last step; return the first out of bounds, or -1."""
-    m.sample_time = t
-    run_kernel(m.sample, m)
+    state_within(m, t)
     rates(m.system, t, m.sampled, m.inner_rates)
+    index: int = first_out_of_bounds(m)
+    return index
+
+
+@kernel
+def evaluate_within(m: IntegratorState, t: float, row: int) -> int:
+    """Evaluate and store event functions at t in the last step; return the result of `exits_at`."""
+    index: int = exits_at(m, t)
     copy(m.event_count, m.event_values, m.inner_values[row * m.event_count :])
     m.peak = t
-    index: int = first_out_of_bounds(m)
     return index
 
 
@@ -98,13 +120,20 @@ def leaves_bounds_within(m: IntegratorState) -> int:
 
 
 @kernel
+def limit_value(m: IntegratorState, limit: int, y: Array) -> float:
+    """Return the value, in the state y, of the quantity that a state limit bounds."""
+    n = 2 * m.system.n
+    value = 0.0
+    for i in range(n):
+        value += m.limit_rows[limit * n + i] * y[i]
+    return value
+
+
+@kernel
 def outside(m: IntegratorState, y: Array) -> int:
     """Return the index of the first state limit that the state y violates, or -1."""
-    n = 2 * m.system.n
     for r in range(m.state_limits):
-        value = 0.0
-        for i in range(n):
-            value += m.limit_rows[r * n + i] * y[i]
+        value = limit_value(m, r, y)
         if value < m.limit_low[r] or value > m.limit_high[r]:
             return r
     return -1
@@ -129,9 +158,7 @@ def record_samples(m: IntegratorState) -> None:
         if m.times[m.recorded] >= m.t - rounding(m.t) or m.sample == 0:
             copy(m.size, m.y, m.samples[row:])
         else:
-            m.sample_time = m.times[m.recorded]
-            run_kernel(m.sample, m)
-            prescribe(m.system, m.times[m.recorded], m.sampled)
+            state_within(m, m.times[m.recorded])
             copy(m.size, m.sampled, m.samples[row:])
         m.recorded += 1
 

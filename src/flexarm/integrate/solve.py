@@ -8,37 +8,38 @@ import numpy as np
 
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.constants import (
-    EVENT_APPROACHES,
-    EVENT_BISECTIONS,
-    EVENT_MARGIN,
     JUMP_DISTANCE,
     KERNEL_CALL_TIME,
     OPERATION_TIME,
     RECOMPILED_AFTER,
 )
 from flexarm.integrate.laws import Sampled, ServoMemory
+from flexarm.integrate.location import (
+    bisect_exit,
+    choose_sides,
+    locate,
+    record_end,
+    start_anew,
+    stop_at,
+)
 from flexarm.integrate.loop import (
     BROKEN,
     EVENT_FOUND,
     FINISHED,
     LIMIT_REACHED,
     NO_STEP,
-    accept,
     first_out_of_bounds,
-    first_peak_outside,
-    leaves_bounds_within,
+    limit_value,
     march,
-    record_event_values,
     record_samples,
 )
 from flexarm.integrate.method import Method, Operations
 from flexarm.integrate.sampling import SampledLaw, SampledServos, Sampler, no_number_near
-from flexarm.integrate.state import RANGES, IntegratorState, start_fields, widen
-from flexarm.integrate.system import PRESCRIBED, instant, prescribe, rates
+from flexarm.integrate.state import RANGES, IntegratorState, start_fields
+from flexarm.integrate.system import PRESCRIBED, instant
 from flexarm.integrate.task import InitialValueProblem
 from flexarm.integrate.tolerance import step_limits
 from flexarm.interrupts import finish, interrupt_name
-from flexarm.loops.language import run_kernel
 from flexarm.spatial import Array, rebase
 
 
@@ -100,7 +101,7 @@ def make_ready(m: IntegratorState) -> IntegratorState:
     m.budget = 0
     march(m)  # evaluates only the start
     if m.event_count:
-        set_corner_bounds(m)
+        choose_sides.python(m)
     return m
 
 
@@ -230,14 +231,12 @@ def _rebase_attitudes(m: IntegratorState, reference_attitudes: list[tuple[int, A
         rebase(attitudes[3 * k : 3 * k + 3], angles, angle_rates)
     reference_attitudes.append((m.recorded, attitudes))
     m.buffers["reference_attitude"][:] = attitudes.ravel()
-    start_anew(m)
+    restart(m)
 
 
-def start_anew(m: IntegratorState) -> None:
+def restart(m: IntegratorState) -> None:
     """Restart the integration after the equations or the coordinates have changed."""
-    rates(m.system, m.t, m.y, m.f)
-    record_event_values(m)
-    m.last_step = 0.0
+    start_anew(m)
     if m.method.restart is not None:
         m.method.restart(m)
 
@@ -245,35 +244,16 @@ def start_anew(m: IntegratorState) -> None:
 def _end_at_bound(m: IntegratorState) -> Ending:
     """Return the ending at the time in the last step when a quantity left its bounds."""
     limit = m.problem.state_limits[m.limit_reached]
-
-    def value_at(t: float) -> float:
-        return float(limit.row @ _state_at(m, t)[: len(limit.row)])
-
-    crossing = _bisect_exit(m.t_old, m.t, lambda t: not limit.low <= value_at(t) <= limit.high)
-    _record_until(m, crossing)
+    crossing = bisect_exit(m, m.t, m.limit_reached, 0.0)
+    stop_at(m, crossing, crossing)
+    record_end(m)
     low, high = np.clip((limit.low, limit.high), -1e9, 1e9)
-    bound = limit.high if value_at(crossing) > 0.5 * (low + high) else limit.low
-    _record(m, crossing, _state_at(m, crossing))
-    m.t = crossing
+    is_high = limit_value.python(m, m.limit_reached, m.y) > 0.5 * (low + high)
+    bound = limit.high if is_high else limit.low
     return Ending(
         "stopped",
         f"{limit.what} reached {bound:.4g} at t = {crossing:.6g} s. {limit.remedy}",
     )
-
-
-def _record_until(m: IntegratorState, t: float) -> None:
-    """Record the states at the sample times of the last step that precede a time [s]."""
-    while m.recorded < m.sample_count and m.times[m.recorded] < t:
-        _record(m, float(m.times[m.recorded]), _state_at(m, float(m.times[m.recorded])))
-
-
-def set_corner_bounds(m: IntegratorState) -> None:
-    """Bound the event functions of kinks to the side of the kink at which the arm is now."""
-    for k, function in enumerate(m.problem.motion.actuators.event_functions):
-        if function.corner is not None:
-            above = m.event_values[k] > function.corner
-            m.event_low[k] = function.corner if above else -np.inf
-            m.event_high[k] = np.inf if above else function.corner
 
 
 def locate_event(m: IntegratorState, reference_attitude: Array) -> Ending | None:
@@ -282,96 +262,19 @@ def locate_event(m: IntegratorState, reference_attitude: Array) -> Ending | None
     The result is None if there is no event, or if it is only a kink of the equations, at which the
     integration restarts.
     """
-    scratch = np.zeros(m.size)
-
-    def is_out_of_bounds(t: float) -> bool:
-        rates(m.system, t, _state_at(m, t), scratch)
-        return bool(first_out_of_bounds.python(m) >= 0)
-
-    crossing = m.peak
-    if not is_out_of_bounds(crossing):  # only the cubic or rounding is outside
-        crossing = _other_crossing(m, is_out_of_bounds)
-    index = first_out_of_bounds.python(m)
-    functions = m.problem.motion.actuators.event_functions
-    at_limit = index >= 0 and functions[index].kind == "state"  # a current stays at its limit
-    if crossing >= 0 and not (m.adaptive and at_limit):
-        crossing = _approach_event(m, crossing, is_out_of_bounds)
+    crossing = locate(m)
     if crossing < 0:
-        record_event_values(m)
-        record_samples(m)
         return None
-    crossing = _bisect_exit(m.t_old, crossing, is_out_of_bounds)
-    state = _state_at(m, crossing)
-    is_out_of_bounds(crossing)
-    ends_phase = functions[first_out_of_bounds.python(m)].corner is None
-    _record_until(m, crossing if ends_phase else crossing - instant(crossing))
-    m.t = crossing  # dense output of the step ends here
-    m.y[:] = state
+    ends_phase = np.isinf(m.event_corners[first_out_of_bounds.python(m)])
+    stop_at(m, crossing, crossing if ends_phase else crossing - instant(crossing))
     _cross_rail_nodes(m, reference_attitude)
     if ends_phase:
-        _record(m, crossing, m.y)
+        record_end(m)
         return Ending("event")
     record_samples(m)
-    set_corner_bounds(m)
-    start_anew(m)
+    choose_sides.python(m)
+    restart(m)
     return None
-
-
-def _bisect_exit(
-    inside: float, outside: float, is_out_of_bounds: Callable[[float], bool], accuracy: float = 0.0
-) -> float:
-    """Return the time [s] at which a quantity leaves its bounds, by bisection.
-
-    The error of the time is at most the fraction `accuracy` of its distance from the time `inside`.
-    """
-    begin = inside
-    for _ in range(EVENT_BISECTIONS):
-        middle = 0.5 * (inside + outside)
-        if not inside < middle < outside or outside - inside <= accuracy * (outside - begin):
-            break
-        inside, outside = (inside, middle) if is_out_of_bounds(middle) else (middle, outside)
-    return outside
-
-
-def _approach_event(
-    m: IntegratorState, crossing: float, is_out_of_bounds: Callable[[float], bool]
-) -> float:
-    """Return the time [s] of an event, approached by ever shorter steps; -1 if there is none.
-
-    A step across a kink of the equations has a large error. The last step, which crosses the event,
-    is therefore short.
-    """
-    steps, end = m.steps, m.t
-    for _ in range(EVENT_APPROACHES):
-        crossing = _bisect_exit(m.t_old, crossing, is_out_of_bounds, EVENT_MARGIN**2)
-        distance = crossing - m.t_old
-        if distance <= instant(crossing):
-            break
-        m.t, m.y[:], m.f[:] = m.t_old, m.y_old, m.f_old
-        _step_to(m, crossing - EVENT_MARGIN * distance)
-        record_samples(m)
-        _step_to(m, min(crossing + EVENT_MARGIN * distance, end))
-        if not is_out_of_bounds(crossing):
-            crossing = m.t
-        if not is_out_of_bounds(crossing):
-            crossing = -1.0
-            record_samples(m)
-            if m.t < end:  # a shorter step would detect the event again
-                _step_to(m, end)
-                crossing = end if is_out_of_bounds(end) else -1.0
-            break
-    m.steps = steps
-    return crossing
-
-
-def _step_to(m: IntegratorState, t: float) -> None:
-    """Advance to a time [s] by a single step."""
-    m.h = t - m.t
-    run_kernel(m.step, m)
-    accept(m)
-    m.t = t
-    prescribe(m.system, t, m.y)
-    widen(m)
 
 
 def _cross_rail_nodes(m: IntegratorState, reference_attitude: Array) -> None:
@@ -384,40 +287,6 @@ def _cross_rail_nodes(m: IntegratorState, reference_attitude: Array) -> None:
             equation = m.problem.equation.with_reference(reference_attitude)
             v[:], work = speeds_after_jump(equation, q, v, function.index, function.corner)
             m.y[2 * n + PRESCRIBED] += work
-
-
-def _other_crossing(m: IntegratorState, is_out_of_bounds: Callable[[float], bool]) -> float:
-    """Return a time [s] at which another event function is out of bounds; -1 if there is none."""
-    k = -1
-    while True:
-        is_out_of_bounds(m.t)  # cubics use the event functions at the step's end
-        k = int(first_peak_outside(m, k + 1))
-        if k < 0:
-            return m.peak if leaves_bounds_within(m) == 1 else -1.0
-        if is_out_of_bounds(m.peak):
-            return m.peak
-
-
-def _state_at(m: IntegratorState, t: float) -> Array:
-    """Return the state at a time [s] in the last step, by interpolation."""
-    if not m.sample:
-        x, h = (t - m.t_old) / m.last_step, m.last_step
-        change = m.y - m.y_old
-        cubic = (1 - x) * (h * m.f_old - change) + x * (change - h * m.f)
-        state = np.asarray(m.y_old + x * (change + (1 - x) * cubic))
-    else:
-        m.sample_time = t
-        run_kernel(m.sample, m)
-        state = m.sampled.copy()
-    prescribe(m.system, t, state)
-    return state
-
-
-def _record(m: IntegratorState, t: float, state: Array) -> None:
-    if m.recorded < m.sample_count:
-        m.times[m.recorded] = t
-        m.samples[m.recorded * m.size : (m.recorded + 1) * m.size] = state
-        m.recorded += 1
 
 
 def _failure(m: IntegratorState, code: int) -> Ending:

@@ -216,6 +216,10 @@ class IntegratorState(Record):
     # event_low, event_high: bounds of the event functions, within which no event happens.
     event_low: Array
     event_high: Array
+    # event_corners: values at which the equations have kinks, infinite for events. event_stays: 1
+    # for quantities that stay at such a value.
+    event_corners: Array
+    event_stays: Ints
     peak: float = 0.0  # time [s] in the last step at which an event function may be out of bounds
     checks_within: int  # 1 if event functions are evaluated within steps too, else 0
     # Event functions at the quarters of a step, (5, event_count), then their rates at the step's
@@ -262,7 +266,8 @@ def start_fields(
     count, groups = len(quantities.rows), len(quantities.floor)
     begin, end = float(problem.times[0]), float(problem.times[-1])
     limit_rows = [limit.row for limit in state_limits]
-    event_count = len(problem.motion.actuators.event_functions)
+    functions = problem.motion.actuators.event_functions
+    event_count = len(functions)
     low, high = np.full(event_count, -np.inf), np.full(event_count, np.inf)
     low[: len(problem.bounds[0])], high[: len(problem.bounds[1])] = problem.bounds
     m = IntegratorState(
@@ -324,6 +329,8 @@ def start_fields(
         inner_rates=np.zeros(size),
         event_low=low,
         event_high=high,
+        event_corners=np.array([math.inf if x.corner is None else x.corner for x in functions]),
+        event_stays=np.array([x.kind == "state" for x in functions], dtype=np.int64),
         times=times,
         samples=np.zeros(len(times) * size),
         sample_count=len(times),
