@@ -97,7 +97,7 @@ def angles_from_rotation(turn: Array) -> list[float]:
 def rotation_z_to(axis: tuple[float, float, float]) -> Array:
     """Return a rotation matrix whose third column is the direction of an axis.
 
-    It is a signed permutation matrix if the axis is a coordinate axis.
+    The matrix is a signed permutation matrix if the axis is a coordinate axis.
     """
     z = unit_vector(axis)
     helper = np.eye(3)[(int(np.argmax(np.abs(z))) + 1) % 3]
@@ -322,7 +322,7 @@ def rebased(reference: Expr, angles: Expr, rates: Expr) -> tuple[Expr, Expr]:
     Returns
     -------
     reference, rates
-        New reference attitude, (3, 3), and rates of the angles relative to it, (3,). These angles
+        New reference attitude, (3, 3), and rates of the angles relative to it, (3,). The new angles
         are 0.
     """
     return reference @ base_rotation(angles), angle_columns(angles) @ rates

@@ -149,8 +149,8 @@ def quantity(value: object, unit: str, *, name: str = "") -> float:
 
     ModelError: if the value is no number, not finite, or has a unit of another dimension.
 
-    Radians may be omitted from a longer unit ("N m" for "N m/rad"), but not added. They must not be
-    omitted from angles and angular rates: "5 Hz" is not accepted for 5 rad/s.
+    Radians may be omitted from a longer unit ("N m" for "N m/rad"), but not added. Radians must not
+    be omitted from angles and angular rates: "5 Hz" is not accepted for 5 rad/s.
     """
     if isinstance(value, str):
         return _in_range(_read(value, unit, name), unit, name)

@@ -16,8 +16,8 @@ from flexarm.spatial import Array
 def radius_of_gyration(span: Span, motion: BeamDirection) -> float | None:
     """Return the largest radius of gyration [m] of a span's sections in a bending plane.
 
-    The radius of gyration is ``sqrt(EI/EA)``, or ``sqrt(J/mu)`` if EA is not given. The result is
-    None if neither EA nor J is given.
+    The radius of gyration is ``sqrt(EI/EA)``, or ``sqrt(J/mu)`` if EA is not given. Return None if
+    neither EA nor J is given.
     """
     table = span.table
     if span.has("EA"):

@@ -144,7 +144,7 @@ class RunErrors:
     """Estimated errors of a run, relative to the range of deflections or their static size.
 
     For an arm in motion the errors are upper estimates; at rest they are differences from a refined
-    arm. Each error is that of the link with the largest error.
+    arm. The link with the largest error counts.
 
     Attributes
     ----------

@@ -287,7 +287,7 @@ def _step(linear: LinearModel, modes: ElasticModes) -> StepReport | None:
 def costs(model: Model, linear: LinearModel) -> tuple[CostReport, ...]:
     """Estimate the cost of 1 s of a run, with all shapes of the arm and with half of them.
 
-    The second estimate is omitted if no link has several shapes.
+    The estimate with half of the shapes is omitted if no link has several shapes.
 
     Parameters
     ----------

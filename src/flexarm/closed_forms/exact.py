@@ -180,7 +180,7 @@ def _keys(lowest: int, highest: int) -> list[Key]:
 def _formulas() -> tuple[dict[str, Expr], Expr, dict[Key, Expr]]:
     """Return formulas of tangents, rotation entries, and derivatives with respect to the angles.
 
-    The results are the angle symbols by axis, the symbols of the functions c_k, and the formula of
+    Returned are the angle symbols by axis, the symbols of the functions c_k, and the formula of
     each key.
     """
     angles: dict[str, Expr] = {letter: ca.SX.sym(name) for letter, name in ANGLES.items()}
@@ -344,7 +344,8 @@ class BentSections:
     def _vectors(self) -> list[tuple[Expr, Expr, Expr]]:
         """Return position, bias and Jacobian of the sections' unit vectors, per axis of the link.
 
-        The result has the format of `AxisMotion.field`; it is empty without rotary inertia.
+        Each entry has the format of `AxisMotion.field`; without rotary inertia no entries are
+        returned.
         """
         places, sweeps = list[Expr](), list[Expr]()
         if not np.any(self.nodes.rotary):

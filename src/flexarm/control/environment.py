@@ -57,8 +57,8 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
     Notes
     -----
     An episode is terminated where a run of `flexarm.simulate` would end: at a limit, or at a
-    deflection beyond the model's validity. It is truncated at `t_end`. The next step starts a new
-    episode and ignores the action.
+    deflection beyond the model's validity. An episode is truncated at `t_end`. The next step starts
+    a new episode and ignores the action.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 (as gymnasium has it)

@@ -144,7 +144,7 @@ class FrozenLoop:
         """Return the largest stiffness error up to which the closed loop is stable at q.
 
         Growth rates up to ``allowed`` [1/s] count as stable, because without damping in the links
-        every overestimate causes a little growth. The result is infinite if no error up to 1000 is
+        every overestimate causes a little growth. Return infinity if no error up to 1000 is
         unstable.
         """
         allowed = require_number("allowed", allowed)
@@ -173,7 +173,7 @@ class FrozenLoop:
     def _closed_loop(self, q: Array, kp: Gain, kd: Gain) -> tuple[Array, Array]:
         """Return the closed-loop system matrix A and dA / d(stiffness error).
 
-        Both have shape (2r, 2r).
+        The matrices have shape (2r, 2r).
         """
         n, driven = len(self._kept), self._drives
         rows = driven.motors[:, self._kept]

@@ -194,10 +194,10 @@ class Compiled:
     Attributes
     ----------
     address : int
-        Address of a C function without return value. Its arguments are a pointer to each input, to
-        each output and to a work array of `work_size` doubles. These arrays must not overlap.
-        Matrices are stored in row-major order. With several SIMD lanes, each matrix element
-        consists of `width` adjacent doubles.
+        Address of a C function without return value. The arguments of the C function are a pointer
+        to each input, to each output and to a work array of `work_size` doubles. These arrays must
+        not overlap. Matrices are stored in row-major order. With several SIMD lanes, each matrix
+        element consists of `width` adjacent doubles.
     table_address : int
         Address of a C function whose only argument is a pointer to a table with the pointers to the
         inputs, the outputs and the work array.

@@ -25,7 +25,8 @@ def once(owner: object, kind: Hashable, symbols: Sequence[Any], make: Callable[[
     symbols
         Symbols on which the result depends. If one of them is a number, the result is not cached.
     make
-        Function that computes the result. The result must not be changed, since it is cached.
+        Function that computes the result. Callers must not change the returned object, since the
+        object is cached.
     """
     if not all(isinstance(symbol, SX) for symbol in symbols):
         return make()

@@ -44,7 +44,7 @@ class WasmModule:
 def wasm_module(stream: Stream, *, level: Level = "fast") -> WasmModule:
     """Return a stream of operations compiled to WebAssembly.
 
-    The results are bitwise equal to those of a CPU without fused multiply-add.
+    The outputs of the module are bitwise equal to those of a CPU without fused multiply-add.
 
     Raises
     ------

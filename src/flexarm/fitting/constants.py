@@ -12,7 +12,7 @@ DELAY_STEP = 1e-4
 
 # Estimation of the state at the start of a segment of a run. Transmission wind-ups have a low
 # weight relative to joint motions, so that joint motions explain the readings first. The second
-# number is the number of Newton iterations for nonlinear sensors.
+# constant is the number of Newton iterations for nonlinear sensors.
 WIND_UP_WEIGHT, STATE_ITERATIONS = 1e-3, 4
 
 # Search

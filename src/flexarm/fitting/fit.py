@@ -105,7 +105,8 @@ class Fit:
     """An arm fitted to measured runs, with the estimates, their covariance and residual tests."""
 
     arm: Arm  # the arm with the fitted numbers, whose notes state their origin
-    # Numbers of the model file, offsets of inputs, gains, offsets and delays of sensors.
+    # Estimates of numbers of the model file, offsets of inputs, gains, offsets and delays of
+    # sensors.
     estimates: tuple[Estimate, ...]
     covariance: Array  # covariance matrix of the estimates, (k, k)
     correlated: bool  # whether residuals are correlated in time, which widens the intervals
@@ -386,7 +387,7 @@ def _information(
 ) -> Array | None:
     """Return the Fisher information matrix of the fitted values for a trial input, (k, k).
 
-    The result is None if the arm cannot be simulated with the input.
+    Return None if the arm cannot be simulated with the input.
     """
     count = len(t)
     trial = replace(

@@ -144,13 +144,14 @@ def identify(
         the state, at rest or in motion, that agrees best with the first readings of all sensors.
     horizon
         Length [s] of segments of the runs that are fitted first, each from the measured state at
-        its start. The result is the initial guess for the fit to whole runs. Use segments if the
-        initial model is inaccurate or drifts; one period of the slowest vibration is a good length.
+        its start. The values fitted to segments are the initial guess for the fit to whole runs.
+        Use segments if the initial model is inaccurate or drifts; one period of the slowest
+        vibration is a good length.
     priors
         Prior standard deviations of fitted numbers about their values in the arm, in SI units, by
         model-file key, for example from a data sheet; None for a number without a prior. By default
-        the standard deviation of a number's logarithm is a factor of two. This holds numbers that
-        the readings do not determine near their initial values, and hardly affects others.
+        the standard deviation of a number's logarithm is a factor of two. Priors hold numbers that
+        the readings do not determine near their initial values, and hardly affect others.
     starts
         Number of searches. The first starts from the arm's values, the others from random values
         drawn from the priors; the best result is returned.
@@ -346,7 +347,7 @@ def _predicted(
     """Return prediction errors in windows, divided by the readings' standard deviation.
 
     Each window of the runs is predicted by a fit to the other windows, in simulations of whole runs
-    from their start. The result has shape (sensors,).
+    from their start. The returned array has shape (sensors,).
     """
     problem = search.problem
     squares, counts = np.zeros(len(problem.sensors)), np.zeros(len(problem.sensors))
@@ -600,8 +601,8 @@ def _telling(
 def _spread(problem: FitProblem) -> Array:
     """Return initial noise estimates: the standard deviation of each sensor's readings.
 
-    The result has one entry per noise level. Entries of frequency responses are 1, since their
-    residuals are already weighted.
+    The returned array has one entry per noise level. Entries of frequency responses are 1, since
+    their residuals are already weighted.
     """
     runs = [run.outputs for run in problem.runs if not run.recording.is_response]
     spread = np.ones(len(problem.noises))

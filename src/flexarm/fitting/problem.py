@@ -332,8 +332,8 @@ class Driven:
     def _direct(self, states: Array) -> Array:
         """Return the derivatives of the readings with respect to model parameters at fixed states.
 
-        The result has shape (T, sensors, parameters). Entries are nonzero only for sensors whose
-        reading depends directly on parameters, not on the state alone.
+        The returned array has shape (T, sensors, parameters). Entries are nonzero only for sensors
+        whose reading depends directly on parameters, not on the state alone.
         """
         sensors = list(self._problem.sensors.values())
         slopes = np.zeros((len(states), len(sensors), len(self._problem.keys)))
@@ -406,7 +406,7 @@ class Responding:
         """Return the complex transfer function of each sensor's gain, delay and lag.
 
         If ``by`` names an adjustment, the function's derivative with respect to that adjustment is
-        returned. The result has shape (frequencies, sensors).
+        returned. The returned array has shape (frequencies, sensors).
         """
         s, columns = 2j * np.pi * self.run.recording.t, []
         for sensor, _, own in self._problem.adjustments(self._values):

@@ -403,7 +403,7 @@ def lagged(
 ) -> tuple[Array, Array, Array, Array]:
     """Return a low-pass filtered reading, its rate, and d reading / d fitted values.
 
-    The results are the filtered reading, its rate, its negative derivative with respect to the time
+    Returned are the filtered reading, its rate, its negative derivative with respect to the time
     constant ``lag``, and its derivatives with respect to other fitted values. Readings are
     interpolated by cubic splines, for which the filter's solution is exact. The filter starts in
     the steady state.

@@ -197,7 +197,7 @@ def combinations(
 def moved_by(jacobian: Array, off: Array) -> tuple[Array, float]:
     """Return the shifts of the fitted values caused by errors of the readings, shape (k,).
 
-    The second result is the largest shift of any parameter combination, in standard errors.
+    The largest shift of any parameter combination, in standard errors, is returned too.
 
     Parameters
     ----------

@@ -87,7 +87,7 @@ class Articulated(Composite):
     ) -> tuple[Expr, Expr]:
         """Build expressions of the accelerations and of the forces on prescribed coordinates.
 
-        Both have shape (n,).
+        Accelerations and forces have shape (n,).
         """
         sweep = _Sweep(self.model, q, v, prescribed_a, applied)
         sweep.inward()
@@ -307,8 +307,8 @@ class _Sweep:
     ) -> Expr:
         """Return accelerations of eliminated coordinates from the acceleration of their frame.
 
-        These accelerations, and the generalised forces on prescribed coordinates, are also stored
-        in ``acceleration`` and ``effort`` of the sweep.
+        The accelerations, and the generalised forces on prescribed coordinates, are also stored in
+        ``acceleration`` and ``effort`` of the sweep.
         """
         if eliminated.free is not None:
             gain, start, factors = eliminated.free

@@ -104,14 +104,14 @@ class Formulation(ABC):
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
         """Build the expression of the generalised inertial force at accelerations a, (n,).
 
-        Without a, accelerations are 0. With ``gravity``, the gravity force is included.
+        If ``a`` is None, accelerations are 0. With ``gravity``, the gravity force is included.
         """
 
     def touched_expression(self, q: Expr, v: Expr, a: Expr) -> tuple[Expr, Expr] | None:
         """Build inertial and gravity force minus tip contact force, (n,), and contact power [W].
 
-        The contact dissipates this power. The result is None if the formulation has no recursion
-        that can include a force at the tip, or if the tip has no contact.
+        The contact dissipates this power. Return None if the formulation has no recursion that can
+        include a force at the tip, or if the tip has no contact.
         """
         return None
 
@@ -120,7 +120,8 @@ class Formulation(ABC):
     ) -> tuple[Expr, Expr]:
         """Build expressions of the accelerations and of the forces on prescribed coordinates.
 
-        Both have shape (n,); forces on coordinates that are not prescribed are 0.
+        Accelerations and forces have shape (n,); forces on coordinates that are not prescribed are
+        0.
 
         Parameters
         ----------
@@ -237,9 +238,9 @@ def solve_motion(
 ) -> tuple[Expr, Expr]:
     """Solve ``M a = force`` with some accelerations prescribed.
 
-    The results are all accelerations, and the forces on prescribed coordinates, (n,) each.
-    ``prescribed_a`` are the accelerations of the prescribed coordinates. If ``guarded``,
-    accelerations are infinite or NaN at coordinates where M is singular.
+    Return all accelerations, and the forces on prescribed coordinates, (n,) each. ``prescribed_a``
+    are the accelerations of the prescribed coordinates. If ``guarded``, accelerations are infinite
+    or NaN at coordinates where M is singular.
     """
     prescribed = list(model.prescribed)
     free = [i for i in range(model.size) if i not in prescribed]

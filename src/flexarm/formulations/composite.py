@@ -54,7 +54,7 @@ class Composite(Formulation):
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
         """Build the expression of the generalised inertial force at accelerations a, (n,).
 
-        Without a, accelerations are 0. With ``gravity``, the gravity force is included.
+        If ``a`` is None, accelerations are 0. With ``gravity``, the gravity force is included.
         """
         model = self.model if gravity or not self.model.orbit else replace(self.model, orbit=0.0)
         base, states = base_state(model, q, v), link_states(model, q, v)
@@ -92,8 +92,8 @@ class Composite(Formulation):
 def momentum_expression(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:
     """Build linear momentum, angular momentum about the world's origin, and centre of mass.
 
-    Each is a vector (3,) in world axes. The sums include links, hubs, rotors, payload and a moving
-    base.
+    Momenta and centre of mass are vectors (3,) in world axes. The sums include links, hubs, rotors,
+    payload and a moving base.
     """
     if not has_momentum(model):
         raise FlexarmError(
@@ -178,7 +178,7 @@ def outer_wrench_expression(model: Model, q: Expr, v: Expr, factors: Expr) -> Ex
 def _total_inertia(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr]:
     """Build inertia (6, 6) and momentum (6,) of all moving bodies about the world's origin.
 
-    Both are in world axes, with angular components first.
+    Inertia and momentum are in world axes, with angular components first.
     """
     base, no_rates = base_state(model, q, v), type(q).zeros(model.size, 1)
     _, carried = _composite_matrix(model, link_states(model, q, no_rates))

@@ -276,7 +276,7 @@ class ElementJacobian(Formulation):
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
         """Build the expression of the generalised inertial force at accelerations a, (n,).
 
-        Without a, accelerations are 0. With ``gravity``, the gravity force is included.
+        If ``a`` is None, accelerations are 0. With ``gravity``, the gravity force is included.
         """
         lumps = self._lumps(q)
         rates = ca.SX.sym("rates", self.model.size)

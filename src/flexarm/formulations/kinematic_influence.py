@@ -84,7 +84,7 @@ class KinematicInfluence(Formulation):
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
         """Build the expression of the generalised inertial force at accelerations a, (n,).
 
-        Without a, accelerations are 0. With ``gravity``, the gravity force is included.
+        If ``a`` is None, accelerations are 0. With ``gravity``, the gravity force is included.
         """
         lift = ca.SX(constant(-self.model.gravity)) if gravity else ca.SX(3, 1)
         result = ca.SX(self.model.size, 1)

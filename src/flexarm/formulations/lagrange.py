@@ -193,7 +193,7 @@ def bodies_of(
 def link_transform(model: Model, part: LinkModel, q: Expr) -> tuple[Expr, dict[int, Expr]]:
     """Return the transformation E_j (4, 4) from a link's root to its tip (eqs. 2, 8).
 
-    Its derivatives with respect to the link coordinates are returned too.
+    The derivatives of E_j with respect to the link coordinates are returned too.
     """
     local = tip_section(model, part, q)
     E = homogeneous(local.rotation, local.position)  # (eqs. 2, 8)

@@ -268,7 +268,7 @@ def changed_model(model: Model, keys: Sequence[str], values: Sequence[float] | A
 def pattern_elsewhere(model: Model, keys: Sequence[str]) -> Pattern | None:
     """Return a pattern of constants and symbols that stays valid if the given parameters change.
 
-    The result is None if the changed values are not valid in a model file.
+    Return None if the changed values are not valid in a model file.
     """
     values = parameter_values(model.arm, keys)
     factors = OTHER_FACTOR ** np.arange(1, len(keys) + 1)
@@ -337,7 +337,7 @@ def derivatives(
 ) -> dict[str, Array]:
     """Compute the derivatives of a quantity with respect to numbers of the model file.
 
-    The result has one array per output name; the last axis of each array counts the numbers.
+    Return one array per output name; the last axis of each array counts the numbers.
     """
     keys = list(nearby)
     models = [model for near in nearby.values() for model in near.models]

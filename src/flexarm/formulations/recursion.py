@@ -65,17 +65,18 @@ class LinkState:
     """Motion of a link relative to frame F of its joint, and the link's inertia terms."""
 
     part: LinkModel
-    rotation: Expr  # rotation to axes of F from axes of L, (3, 3)
-    # Vector from F's origin to L's origin, in L, (3,); None where they coincide.
+    rotation: Expr  # rotation to axes of joint frame F from axes of link frame L, (3, 3)
+    # Vector from the origin of F to the origin of L, in axes of L, (3,); None where the origins
+    # coincide.
     offset: Expr | None
     # Angular and linear velocity of L per rate of each coordinate of its joint, in L, (6, k).
     columns: Expr
-    carrier: Expr  # angular velocity of F, in L
-    omega: Expr  # angular velocity of L, in L
-    bias: Expr  # acceleration of L relative to F due to velocities alone, (6,)
+    carrier: Expr  # angular velocity of frame F, in axes of link frame L
+    omega: Expr  # angular velocity of link frame L, in axes of L
+    bias: Expr  # acceleration of frame L relative to frame F due to velocities alone, (6,)
     terms: Terms  # inertia terms of the link
     mounts: list[Mount]  # sections that carry links; the flexible tip if there are none
-    away: Expr | None = None  # direction away from the planet in an orbit, in L, (3,)
+    away: Expr | None = None  # direction away from the planet in an orbit, in axes of L, (3,)
     # Matrix (k, k) from combined to link coordinates if the Jacobian columns refer to combined
     # ones.
     basis: Expr | None = None
@@ -127,7 +128,7 @@ def _link_states(model: Model, q: Expr, v: Expr, combined: bool) -> list[LinkSta
     states: list[LinkState] = []
     spins: dict[int, Expr] = dict.fromkeys(model.carried_by_base, base_state(model, q, v).turning)
     for index, part in enumerate(model.links):
-        # These computations need columns per amplitude, not per combined amplitude.
+        # In orbit, or with links on its sections, a link needs Jacobian columns per amplitude.
         uses_amplitudes = model.orbit or any(section is not None for section in model.mounts[index])
         body = body_of(model, part, combined=combined and not uses_amplitudes)
         rail_station = station(model, index, q, v) if part.on_rail else None
@@ -303,7 +304,7 @@ def body_bias(body: Inertia, omega: Expr) -> Expr:
 
 
 def blocks(a: Expr, b: Expr, c: Expr) -> Expr:
-    """Return the symmetric matrix (6, 6) with the blocks a, b above c."""
+    """Return the symmetric matrix ``[[a, b], [b^T, c]]``, (6, 6)."""
     return ca.vertcat(ca.horzcat(a, b), ca.horzcat(b.T, c))
 
 

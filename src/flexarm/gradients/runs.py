@@ -153,7 +153,7 @@ def apart(times: Array) -> Array:
 def _refuse_jumps(model: Model, times: Array) -> None:
     """Raise SimulationError if states or forces jump, so that no derivative exists.
 
-    Such jumps are caused by dry friction, by brakes that can slip, and by some kinds of events.
+    Dry friction, brakes that can slip, and some kinds of events cause jumps.
     """
     refuse_events(model, float(times[-1]))
     start = DiscreteState.at_start(model)
@@ -576,7 +576,7 @@ class Differentiable:
     ) -> tuple[StepSequence, tuple[int, ...], float]:
         """Return the steps of a phase, the events at zero crossings that end it, and its end [s].
 
-        A method with a fixed step size takes equal steps. Otherwise the steps are those of a
+        A method with a fixed step size takes equal steps. The steps of other methods are those of a
         simulation with adaptive steps.
         """
         listed = jumps([channel for group in task.groups for channel in group])

@@ -370,9 +370,9 @@ def motion_of(
     The function has those of the following inputs that it depends on, by name: time t, targets r,
     actuator states x, brake and friction data b, held inputs h of sampled servos, coordinates q,
     rates v, inputs u, wrench factors w, accelerations ``prescribed_a`` of prescribed coordinates,
-    and reference attitude. Its outputs are accelerations a and powers; where they exist also the
-    inputs u that a law returns, the rates dx of the actuator states, the values ``event_values`` of
-    the event functions, and their time derivatives ``event_rates``.
+    and reference attitude. The outputs of the function are accelerations a and powers; where they
+    exist also the inputs u that a law returns, the rates dx of the actuator states, the values
+    ``event_values`` of the event functions, and their time derivatives ``event_rates``.
     """
     if law is None and actuators.idle and not accelerated:
         return trace(formulation, "motion")

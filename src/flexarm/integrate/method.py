@@ -84,9 +84,9 @@ class Method:
         Largest product of step size and eigenvalue magnitude at which the method with fixed steps
         is stable for any damping.
     reach
-        Largest product of step size and eigenvalue magnitude that a run may use. It is bounded
-        because the error estimate of an explicit method may accept steps beyond the stability
-        limit.
+        Largest product of step size and eigenvalue magnitude that a run may use. The product is
+        bounded because the error estimate of an explicit method may accept steps beyond the
+        stability limit.
     """
 
     name: str

@@ -303,8 +303,8 @@ def state_limits_of(
 ) -> list[StateLimit]:
     """Return all bounds at which a run ends: joint limits, ends of sliding links, tip slopes.
 
-    The result includes the position bounds of `digit_limits`. With ``limits=False`` it does not
-    include joint limits, since the equations are valid beyond these.
+    The position bounds of `digit_limits` are included. With ``limits=False`` it does not include
+    joint limits, since the equations are valid beyond these.
     """
     n, bounds = model.size, digit_limits(model, rtol)
     unit = np.eye(2 * n)

@@ -174,7 +174,7 @@ class SampledServos(Sampler):
             position = float(np.round(position / servo.resolution) * servo.resolution)
             previous = position if memory.before is None else memory.before
             speed = (position - previous) / period
-        rates(s, m.t, m.y, m.f)  # the targets at this time
+        rates(s, m.t, m.y, m.f)  # computes the servo targets at the present time
         target = (float(s.r[k]), float(s.r[s.targets + k]))
         other_input = float(s.u[servoed.column])
         total, rate = servoed.raw_input(other_input, position, speed, target, memory.integral)

@@ -259,7 +259,7 @@ def _end_at_bound(m: IntegratorState) -> Ending:
 def locate_event(m: IntegratorState, reference_attitude: Array) -> Ending | None:
     """Locate the first event in the last step, move the state to it, and return the ending.
 
-    The result is None if there is no event, or if it is only a kink of the equations, at which the
+    Return None if there is no event, or if the event is only a kink of the equations, at which the
     integration restarts.
     """
     crossing = locate(m)
@@ -358,10 +358,10 @@ def speeds_after_jump(
 ) -> tuple[Array, float]:
     """Compute the rates (n,) after a carriage passes a jump of its rail's curvature.
 
-    The second result is the work [J] of prescribed coordinates. At the jump of curvature, the
-    angular velocity of the carriage jumps. The constraint impulse acts along the coordinate of the
-    carriage only and does no work, so that all other momenta and the energy are conserved.
-    Prescribed coordinates keep their rates.
+    The work [J] of prescribed coordinates is returned too. At the jump of curvature, the angular
+    velocity of the carriage jumps. The constraint impulse acts along the coordinate of the carriage
+    only and does no work, so that all other momenta and the energy are conserved. Prescribed
+    coordinates keep their rates.
 
     Parameters
     ----------

@@ -71,8 +71,8 @@ def linearise(
     Returns
     -------
     StateSpace
-        Linear model of the deviations from the state. Its states exclude prescribed coordinates and
-        joints whose brakes are closed at the start.
+        Linear model of the deviations from the state. The states of the model exclude prescribed
+        coordinates and joints whose brakes are closed at the start.
 
     Raises
     ------

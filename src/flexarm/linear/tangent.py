@@ -318,8 +318,8 @@ class Tangent:
         -------
         value, by_q, by_v, by_a
             The value, (18,), contains position [m], small rotation about the world's axes (here 0),
-            velocity, angular velocity, acceleration and angular acceleration. Its derivatives with
-            respect to q, v and a have shape (18, n) each.
+            velocity, angular velocity, acceleration and angular acceleration. The derivatives of
+            the value with respect to q, v and a have shape (18, n) each.
         """
         zeros = np.zeros((1, self.model.size))
         value = self._call("tip", point, a, zeros, zeros, zeros)[0][0]

@@ -436,8 +436,8 @@ class Discretisation(ABC):
     def rest(self, span: Span, ends: Ends, direction: Direction, count: int) -> SpanCurves:
         """Return static shapes of tip loads in one direction, orthogonal to its first modes.
 
-        The shapes have unit stiffness. They are orthogonal in strain energy to each other and to
-        the first ``count`` modes.
+        The shapes have unit stiffness. The static shapes are orthogonal in strain energy to each
+        other and to the first ``count`` modes.
 
         Raises
         ------

@@ -218,8 +218,8 @@ def _unit_columns(stiffness: Array) -> Array:
 def left_over(modes: Array, remainder: Array, stiffness: Array) -> Array:
     """Return the columns ``remainder`` without their part in the modes, orthonormalised, (n, k).
 
-    Orthonormality is with respect to the stiffness, also that of the modes (n, m). No column is
-    returned if only rounding errors remain.
+    The returned columns and the modes (n, m) are orthonormal with respect to the stiffness. No
+    column is returned if only rounding errors remain.
     """
     projection = modes.T @ stiffness
     initial_energy = np.sum(remainder * (stiffness @ remainder), axis=0)

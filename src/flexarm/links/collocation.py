@@ -53,7 +53,7 @@ class Collocation:
     # Rotary inertia [kg m^2] of a node's section about its own axes, minus ``point``, (3, G).
     rotary: Array
     # Part of the rotary inertia [kg m^2] that is equal about every axis across the tangent, (G,).
-    # It is modelled by a mass at the end of the tangent vector.
+    # This part is modelled by a mass at the end of the tangent vector.
     point: Array
     # Mass integrals ``int mu I^a I^b`` for axes a and b, with ``point`` added on the diagonals,
     # (3, 3, G, G).
@@ -360,9 +360,9 @@ def _rotary(
 def _local_combinations(rows: Array) -> Array | None:
     """Return combinations (k, k) of k amplitudes, each 1 at one of k nodes and 0 at the others.
 
-    The result is None if the combinations do not reduce the number of nonzero entries of ``rows``,
-    (G, k). The choice of nodes depends on G and k alone, so that the equations of arms that differ
-    only in numerical values have the same operations.
+    Return None if the combinations do not reduce the number of nonzero entries of ``rows``, (G, k).
+    The choice of nodes depends on G and k alone, so that the equations of arms that differ only in
+    numerical values have the same operations.
     """
     count, k = rows.shape
     if not 1 < k <= count or k + (count - k) * k >= np.count_nonzero(rows):

@@ -58,8 +58,9 @@ RAIL_POINTS = (16, 32, 64)  # quadrature points per panel, increased until a ser
 FINE_POINTS, MOST_EXACT_SHAPES, FINE_POINTS_PER_PANEL = 64, 48, 20
 # The slope of the k-th shape is assumed to decrease as k to the power -SLOPE_DECAY.
 SLOPE_DECAY = 1.5
-# Largest amplification of rounding errors, which leaves 12 correct digits. It limits the condition
-# number of an interpolation space, and the sum of absolute terms over the sum of the terms.
+# Largest amplification of rounding errors, which leaves 12 correct digits. The limit applies to the
+# condition number of an interpolation space, and to the sum of absolute terms over the sum of the
+# terms.
 LARGEST_AMPLIFICATION = 1e4
 # Weights of candidates that complete an interpolation space, relative to products of two slopes:
 # products of three slopes, products of slope and stretch, and polynomials.

@@ -1,7 +1,7 @@
 """Selection of collocation nodes along a bent span, and of interpolation functions.
 
-The space of interpolation functions contains 1 and the slopes of the shapes. It is completed by the
-dominant singular vectors of products of slopes.
+The space of interpolation functions contains 1 and the slopes of the shapes. The space is completed
+by the dominant singular vectors of products of slopes.
 """
 
 from dataclasses import dataclass

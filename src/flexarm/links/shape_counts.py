@@ -117,8 +117,8 @@ def _torsion(
     """Return the number of torsion shapes by rule.
 
     The number is SHAPES_WITHOUT_BENDING if the link has no bending shapes, or if the second torsion
-    mode of the link with both ends fixed is slower than the first bending mode. Otherwise the
-    number is 2, 1 or 0, depending on the inertia about the link's axis.
+    mode of the link with both ends fixed is slower than the first bending mode. For all other links
+    the number is 2, 1 or 0, depending on the inertia about the link's axis.
     """
     feels_tip = isinstance(choice, ArmModes | Loaded | ClampedMass)
     tip = loaded_ends(arm, index).tip_inertia[0] if feels_tip else 0.0

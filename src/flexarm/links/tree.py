@@ -12,8 +12,8 @@ class Tree:
 
     parents: tuple[int, ...]  # index of the link that carries each link's joint
     # For a joint within the flexible span of its parent, the distance from the parent's root [m];
-    # for a joint on a modal body, the name of the frame, ``root`` for the hub.
-    # None for a joint at or beyond the flexible tip, on a rigid link, on the base or on a rail.
+    # for a joint on a modal body, the name of the frame, ``root`` for the hub. The place is None
+    # for a joint at or beyond the flexible tip, on a rigid link, on the base or on a rail.
     places: tuple[float | str | None, ...]
     riders: frozenset[int]  # links that ride along their parent as a carriage
     # Links carried by each link; the last entry is for the base.

@@ -1,9 +1,9 @@
 """Translation of kernels (compiled Python functions) to C99.
 
 A kernel becomes a static C function, and a record a struct with the fields that the kernels use.
-Ints are ``long long`` and must not overflow. Otherwise the C functions compute the same as the
-machine code of kernels. Three constructs raise an error, since C does not define their types or
-their order of evaluation: calls by address, local names for arrays or records, and a call that
+Ints are ``long long`` and must not overflow. Apart from overflows, the C functions compute the same
+as the machine code of kernels. Three constructs raise an error, since C does not define their types
+or their order of evaluation: calls by address, local names for arrays or records, and a call that
 changes a record or an array that another operand of the same expression may read.
 """
 

@@ -393,7 +393,8 @@ def gpu_program(
     kernel
         Kernel whose argument is one record and whose result is an int.
     threads
-        Records of all runs. Their arrays must have equal sizes, unless the kernel reads the sizes.
+        Records of all runs. The arrays of all runs must have equal sizes, unless the kernel reads
+        the sizes.
     called_by_field
         Kernel or equations to call, by name of the record field that contains their address on a
         CPU.
@@ -405,8 +406,9 @@ def gpu_program(
     near
         Number of doubles that a thread may store in the shared memory of its block when all
         registers are used. If ``near`` is not 0, loops are unrolled, and inputs of equations that
-        are equal in all runs become constants. This suits a kernel without branches that spends
-        most time in equations; a kernel with branches is slower with longer code and needs 0.
+        are equal in all runs become constants. Near memory suits a kernel without branches that
+        spends most time in equations; a kernel with branches is slower with longer code and needs
+        0.
 
     Raises
     ------

@@ -20,8 +20,8 @@ from flexarm.loops.translate import translate
 class WasmProgram:
     """A kernel and the equations it calls, compiled to one WebAssembly module."""
 
-    # code: the binary module. reserved: bytes of memory that belong to the module. Both are as in
-    # `flexarm.engine.wasm.WasmModule`.
+    # code: the binary module. reserved: bytes of memory that belong to the module. Code and
+    # reserved memory are as in `flexarm.engine.wasm.WasmModule`.
     code: bytes
     reserved: int
     # Names of the exported functions, by the names of the equations and of the kernel.  Equations

@@ -3,9 +3,8 @@
 # Number of nodes up to which summing over pairs of nodes takes fewer operations than with vectors.
 SINGLE_NODES = 12
 
-# Rotations of sections
-# Largest slope [rad]. It is below the singularity of rotation vectors at pi, and the mass matrix is
-# positive definite up to it (tests/physics/test_rotary.py).
+# Rotations of sections Largest slope [rad]. This slope is below the singularity of rotation vectors
+# at pi, and the mass matrix is positive definite up to this slope (tests/physics/test_rotary.py).
 STEEPEST_SLOPE = 2.5
 ROTATION_TERMS = 8  # terms of rotation polynomials; truncation is below rounding up to pi
 

@@ -190,7 +190,7 @@ def _distance_from_box(box: Box, out: Expr) -> tuple[Expr, Expr]:
 def _first_of(values: Expr, largest: Expr) -> tuple[Expr, Expr, Expr]:
     """Return three indicators: 1 for the first of three values that is at least ``largest``.
 
-    The other two indicators are 0.
+    The indicators of the two other values are 0.
     """
     x = values[0] >= largest
     y = ca.logic_and(ca.logic_not(x), values[1] >= largest)

@@ -138,8 +138,8 @@ def _mount(arm: Arm, index: int, is_on_rail: bool) -> tuple[Pose, ArmPoint | Non
     """Return where a joint is on the link that carries it.
 
     The first result is the constant pose of the frame before the joint in frame F of the carrying
-    section. The second is the place of F, or None if F is the flexible tip: sections beyond the
-    tip, and all sections of a rigid link, move with the tip.
+    section. The second result is the place of F, or None if F is the flexible tip: sections beyond
+    the tip, and all sections of a rigid link, move with the tip.
     """
     connections = tree(arm)
     parent, place = connections.parents[index], connections.places[index]

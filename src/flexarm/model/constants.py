@@ -8,8 +8,8 @@ BASIS_FUNCTIONS, EXCESS_FUNCTIONS = {"y": 10, "z": 10, "twist": 6, "x": 6}, 4
 # weight of their energy relative to that of the modes with driven joints free.
 LOCKED_MODES_FROM, LOCKED_WEIGHT = 3, 0.3
 RIDER_POSITIONS = 9  # positions of a rider along a rail at which modes are computed
-# Weight of the basis functions relative to the modes, which decreases with their degree. It has an
-# effect only if too few modes bend a link.
+# Weight of the basis functions relative to the modes, which decreases with their degree. The weight
+# has an effect only if too few modes bend a link.
 FILLING_WEIGHT = 1e-3
 
 # Nodes of exact links: largest value of the argument ``nodes``, with which the equations grow;

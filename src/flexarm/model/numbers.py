@@ -192,7 +192,7 @@ class _NumberWalk:
     ----------
     take
         Function of a number or array, the index of its group (a part of the model such as a link)
-        and its path. It returns the replacement.
+        and its path. The function returns the replacement.
     put
         Function that receives all other content of the model, serialised to bytes.
     note
@@ -331,7 +331,7 @@ def numbers_of(model: Model) -> ModelNumbers:
 def common_pattern(models: Sequence[Model]) -> Pattern | None:
     """Return the pattern of constant, equal and opposite numbers common to several models.
 
-    The result is None if the models differ in more than the values of their numbers.
+    Return None if the models differ in more than the values of their numbers.
     """
     first, *rest = (numbers_of(model) for model in models)
     if any(other.rest != first.rest for other in rest):

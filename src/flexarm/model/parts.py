@@ -471,7 +471,8 @@ class LinkModel:
     def own(self) -> tuple[int, ...]:
         """Indices in q of the coordinates that deform the link.
 
-        These are the amplitudes, preceded by the exposed length of a sliding link.
+        The amplitudes deform the link, and so does the exposed length of a sliding link, which
+        comes first.
         """
         modes = range(self.modes.start, self.modes.stop)
         return (*self.motion.deforming(self.coordinates), *modes)

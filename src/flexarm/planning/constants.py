@@ -28,7 +28,8 @@ GOAL_MISS, NEAR_MISS = 1e-4, 1e-3
 # grow from stage to stage, since a large first weight would lead to inputs for which the linearised
 # equations do not hold.
 STAGES = ((10.0, 1e-2, 4), (1e3, 1e-2, 4), (1e6, 1e-4, 20))
-LEAST_RANGE = 0.03  # least scale of a coordinate's error, relative to the largest of its kind
+# least scale of a coordinate's error, relative to the largest scale with the same unit
+LEAST_RANGE = 0.03
 
 # Segments of intervals in which a motion is linearised
 PIECE_PHASE = 0.5  # phase of the fastest mode in a segment [rad], if MOST_PIECES allows it

@@ -4,8 +4,8 @@ Only the inputs of the horizon's first interval are applied. Intervals may be lo
 periods: within each interval the equations are linearised about the last prediction and solved by
 the matrix exponential (exponential Rosenbrock-Euler). Each sample evaluates the accelerations at
 the beginning of all intervals, linearises the equations of the last interval, and solves one
-quadratic program for the inputs. This is a real-time iteration, in which the linear models of the
-earlier intervals are a few samples old.
+quadratic program for the inputs. The method is a real-time iteration, in which the linear models of
+the earlier intervals are a few samples old.
 """
 
 import contextlib
@@ -427,7 +427,8 @@ def mpc(
     Parameters
     ----------
     arm
-        The arm that the controller assumes. Its servos, brakes, inputs and events are ignored.
+        The arm that the controller assumes. The arm's servos, brakes, inputs and events are
+        ignored.
     period
         Time between two samples [s], and length of an interval; both may be longer than the periods
         of fast vibrations.

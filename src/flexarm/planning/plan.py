@@ -225,8 +225,8 @@ def plan(
     Parameters
     ----------
     arm
-        The arm. Its brakes, inputs and events are ignored, since the planned inputs drive it.
-        Servos are ignored in the search, and follow the planned motion in `Plan.arm`.
+        The arm. Brakes, inputs and events of the arm are ignored, since the planned inputs drive
+        the arm. Servos are ignored in the search, and follow the planned motion in `Plan.arm`.
     to
         Final positions of driven joints by name [rad], [m]; joints without a value end where they
         start.

@@ -44,8 +44,8 @@ DEGREES: dict[Joining, int] = {"cubic": 3, "hold": 0}  # degree of the B-splines
 class Inputs:
     """Inputs as B-splines over normalised time 0 to 1, bounded by their control values.
 
-    Cubic splines have continuous second derivatives, like cubic tables of the model file. Their
-    first three and last three control values are the inputs that hold the arm at rest.
+    Cubic splines have continuous second derivatives, like cubic tables of the model file. The first
+    three and last three control values of a cubic spline are the inputs that hold the arm at rest.
     """
 
     joining: Joining

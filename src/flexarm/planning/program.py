@@ -188,8 +188,8 @@ class NonlinearProgram:
     def used(self, run: Run) -> tuple[Array, Array]:
         """Return limited quantities divided by their limits, at the end of each integration step.
 
-        The second array contains the fraction of each limit that the motion may use; both arrays
-        have shape (N,).
+        The fraction of each limit that the motion may use is returned as a second array; both
+        arrays have shape (N,).
         """
         q, v, u = (samples[2::2] for samples in (run.q, run.v, run.u))
         used = [limit.measure(q, v, u).ravel() / limit.allowed for limit in self.limits]

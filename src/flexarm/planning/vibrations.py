@@ -65,8 +65,8 @@ def line_up(at_postures: Sequence[Vibrations]) -> list[Vibrations]:
     """Return vibrations at postures along a motion, with modes ordered as at the last posture.
 
     Modes are matched by the similarity of their shapes, and take the names of their counterparts at
-    the last posture. Swings are the largest over all postures. A mode without a counterpart is
-    copied from the next posture.
+    the last posture. The tip amplitude of a mode (``swing``) is the largest over all postures. A
+    mode without a counterpart is copied from the next posture.
     """
     from scipy.optimize import linear_sum_assignment  # takes long to import
 

@@ -159,7 +159,8 @@ class RunData:
     # Energy dissipated so far [J] by name, (T,) each: ``JOINT: motor friction``, ``link friction``,
     # ``gear``, ``winding``, ``hysteresis``, ``brake``; empty without such drive trains.
     losses: Mapping[str, Array] = field(default_factory=dict)
-    drives: DriveData | None = None  # None without drive-train states, stiction and slip
+    # data of drive trains; None without drive-train states, stiction and slip
+    drives: DriveData | None = None
     kept: bool = True  # whether the solver controlled its error; False for steps set by the user
     own: bool = True  # whether all inputs came from the model file, without a law
     # Stiffness and damping matrices of a control law about the last state, (n, n) each; None
@@ -229,7 +230,7 @@ class RunData:
     def momentum_balance(self) -> float | None:
         """Largest error of the momentum balance, relative to the momentum exchanged.
 
-        None without a free base, or if the run's file does not store momenta.
+        The error is None without a free base, or if the run's file does not store momenta.
         """
         return None if self.momentum_errors is None else self.momentum_errors.error
 
@@ -258,8 +259,8 @@ class RunData:
     def exchanged(self) -> float:
         """Largest energy that is transferred in the run [J], as far as the samples resolve it.
 
-        This is the largest of the kinetic energy, the ranges of elastic and gravitational energy,
-        and the ranges of all work integrals.
+        The energy exchanged is the largest of the kinetic energy, the ranges of elastic and
+        gravitational energy, and the ranges of all work integrals.
         """
         energies = np.hstack([self.energy[:, 1:], self.work_integrals])
         return max(float(self.energy[:, 0].max()), float(np.ptp(energies, axis=0).max()))

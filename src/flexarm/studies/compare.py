@@ -274,8 +274,8 @@ def _errors(values: Array | list[float]) -> Errors:
 def _largest_errors(traced: ca.Function, states: list[_ComparedState], free: list[int]) -> Array:
     """Return the largest relative errors of mass matrix, bias and acceleration, shape (3,).
 
-    Each error is the maximum over ``states``. The acceleration error includes only the coordinates
-    with indices ``free``.
+    The largest errors are maxima over ``states``. The acceleration error includes only the
+    coordinates with indices ``free``.
     """
     errors = np.zeros(3)
     for q, v, expected in states:

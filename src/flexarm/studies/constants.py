@@ -55,7 +55,8 @@ SEARCHES, SEARCH_DESIGNS = 3, 60  # largest number of searches; designs per para
 # Relative to a parameter's range: distance between the first designs of a search; distance of the
 # designs that test the search's result; accuracy of the search, also relative to a limit.
 NEAR, SEARCH_ACCURACY = 0.05, 1e-6
-# Relative improvement by a nearby design above which an optimum is refuted. Also the relative
-# distance from a limit, or from an end of a range, below which the distance counts as zero.
+# Relative improvement by a nearby design above which an optimum is refuted. The same constant is
+# the relative distance from a limit, or from an end of a range, below which the distance counts as
+# zero.
 NOTED = 1e-3
 PENALTY = 100.0  # weight of relative limit violations; the relative aim has weight 1

@@ -462,7 +462,7 @@ def point_marks(run: RunData, arrays: Arrays) -> dict[str, list[dict[str, Any]]]
 def _holder(model: Model, point: ArmPoint) -> dict[str, Any] | None:
     """Return the link that has a point, and the point's fraction of the link's length.
 
-    The result is None for a point of the base or of the world.
+    Return None for a point of the base or of the world.
     """
     if point.link < 0:
         return None

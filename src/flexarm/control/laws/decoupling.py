@@ -11,11 +11,11 @@ Equation and symbol numbers are those of Theodore & Ghosal 1995, who eliminate t
 the modal amplitudes with partitions of the mass matrix M. (An erratum: the inverse of M in their
 appendix has its off-diagonal blocks swapped.) Here the input u follows from the accelerations a of
 all coordinates q, which are affine in u: ``a = a_0 + A u``. The driven coordinates ``y = H q`` get
-commanded accelerations w by ``u = (H A)^-1 (w - H a_0)``. This also holds for mode shapes that turn
-the hub, for elastic joints (on the motor side) and for passive joints. The accelerations include
-all forces: damping, friction, and the stiffness of a sliding link, which changes with its length. A
-free base is eliminated together with the amplitudes; for a rigid arm on a free base, ``(H A)^-1``
-is the generalised inertia.
+commanded accelerations w by ``u = (H A)^-1 (w - H a_0)``. The law also holds for mode shapes that
+turn the hub, for elastic joints (on the motor side) and for passive joints. The accelerations
+include all forces: damping, friction, and the stiffness of a sliding link, which changes with its
+length. A free base is eliminated together with the amplitudes; for a rigid arm on a free base, ``(H
+A)^-1`` is the generalised inertia.
 """
 
 from collections.abc import Sequence
@@ -211,8 +211,9 @@ def link_decoupling_law(trajectory: Trajectory, *, poles: Sequence[complex]) -> 
     Parameters
     ----------
     trajectory
-        The trajectory. Its timing should be ``septic``: with other timings the jerk jumps at the
-        ends of the motion, which causes a tracking error that decays with the poles.
+        The trajectory. The timing of the trajectory should be ``septic``: with other timings the
+        jerk jumps at the ends of the motion, which causes a tracking error that decays with the
+        poles.
     poles
         Four poles [1/s] of each joint's error; complex poles come in conjugate pairs.
 

@@ -1,9 +1,9 @@
 """Stable inversion: the bounded input for which the tip of a flexible link follows a motion.
 
 From the hub's torque to the tip the link is non-minimum-phase: its internal dynamics are unstable
-when the tip follows a prescribed path. They have a bounded solution that starts before the tip's
-motion (Bayo 1987; Devasia, Chen & Paden 1996): decaying modes are integrated forward in time,
-growing ones backward.
+when the tip follows a prescribed path. The internal dynamics have a bounded solution that starts
+before the tip's motion (Bayo 1987; Devasia, Chen & Paden 1996): decaying modes are integrated
+forward in time, growing ones backward.
 """
 
 import math
@@ -115,8 +115,8 @@ def stable_inversion(
         Final angle of the tip about the joint's axis [rad]. The angle is 0 for the straight link at
         joint angle 0.
     timing
-        Timing of the tip's motion, with continuous acceleration. Its ``begin`` lengthens the time
-        between the start and the tip's first motion.
+        Timing of the tip's motion, with continuous acceleration. The ``begin`` of the timing
+        lengthens the time between the start and the tip's first motion.
     points
         Number of instants of the solution.
     tolerance

@@ -553,8 +553,8 @@ def _integral(A: Array, weight: Array, period: float) -> tuple[Array, Array]:
     """Return ``e^(A h)`` and the integral of ``e^(A^T s) weight e^(A s)`` over a period h.
 
     The block-matrix exponential of Van Loan (1978) contains ``e^(-A h)``, which grows as fast as
-    the modes of A decay. It is therefore used for a fraction of the period only; repeated doubling
-    extends it to the whole period without cancellation.
+    the modes of A decay. The exponential is therefore computed for a fraction of the period only;
+    repeated doubling extends it to the whole period without cancellation.
     """
     n = len(A)
     balanced, (size, _) = scipy.linalg.matrix_balance(A, permute=False, separate=True)

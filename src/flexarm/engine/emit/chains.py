@@ -29,7 +29,7 @@ def chained(stream: Stream) -> Stream:
     -------
     Stream
         The function with the same sums, rounded differently. For example, x + (a b + c d) takes a
-        product, a fused multiply-add and a sum. It becomes (x + a b) + c d, which takes two fused
+        product, a fused multiply-add and a sum. The chain (x + a b) + c d takes two fused
         multiply-adds.
     """
     return _Chains(stream).stream()

@@ -1,8 +1,8 @@
 """Selection of the values that a GPU thread keeps in memory when its registers run out.
 
 NVIDIA's driver would store such values in the global memory of the GPU, twice as often as necessary
-for large arms. Near memory is the shared memory of a block of threads. It is almost as fast as
-registers, and as large as all registers of the block together.
+for large arms. Near memory is the shared memory of a block of threads. Near memory is almost as
+fast as registers, and as large as all registers of the block together.
 """
 
 import struct

@@ -41,8 +41,8 @@ def threads(
     lines
         LLVM lines for one arm, whose index is %arm; it is arm %lane of group %group.
     allocations
-        LLVM lines that allocate memory of the thread. They are at the start of the GPU function,
-        since only there LLVM can replace memory by registers.
+        LLVM lines that allocate memory of the thread. Allocations are at the start of the GPU
+        function, since only there LLVM can replace memory by registers.
     """
     parameters = ", ".join(["i64 %count", *(f"ptr addrspace(1) {name}" for name in pointers)])
     registers = ("ctaid", "ntid", "tid")

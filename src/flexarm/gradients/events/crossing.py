@@ -69,8 +69,8 @@ class Crossing:
         """Convert derivatives with respect to the state after an event to those before it.
 
         The argument ``by`` contains derivatives of a scalar function with respect to the values
-        after the event. The second result contains the function's derivatives with respect to the
-        parameters, through the event.
+        after the event. The function's derivatives with respect to the parameters, through the
+        event, are returned too.
         """
         late = float(self.gap @ by)
         return by @ self.by_before + late * self.off_before, by @ self.by_number + (

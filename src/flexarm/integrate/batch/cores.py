@@ -89,7 +89,7 @@ def keep_run(r: RunSeries) -> None:
 
 @kernel
 def march_series(r: RunSeries) -> int:
-    """Integrate the remaining runs; return early if one needs more trial steps than allowed."""
+    """Integrate the remaining runs; return early if a run needs more trial steps than allowed."""
     while r.run < r.count:
         # The kernels are called by address, since the compiler does not know here that they share
         # memory.
@@ -111,8 +111,8 @@ def gather_memory(record: Record, arrays: Sequence[Array | Ints], last: Array) -
     Parameters
     ----------
     record
-        The record. Its fields are replaced by views of the block, and its pointer tables are
-        changed to addresses in the block.
+        The record. The fields of the record are replaced by views of the block, and its pointer
+        tables are changed to addresses in the block.
     arrays
         Arrays that the record's pointer tables refer to and that are not fields of the record.
     last
@@ -195,7 +195,7 @@ class LaneProblem(InitialValueProblem):
 def compile_abreast(tasks: Sequence[InitialValueProblem]) -> BoundKernel | None:
     """Compile the equations of several arms for SIMD registers, one arm per lane.
 
-    The result is None if the arms cannot share compiled code: if their equations have different
+    Return None if the arms cannot share compiled code: if their equations have different
     operations, or if one of them has a free base, a spherical joint, a control law, a servo or a
     contact.
     """
@@ -210,8 +210,8 @@ def compile_abreast(tasks: Sequence[InitialValueProblem]) -> BoundKernel | None:
 def lane_state(tasks: Sequence[InitialValueProblem], method: Method) -> IntegratorState | None:
     """Return the integrator state of several arms with common steps, one arm per lane.
 
-    The step size suits the arm that needs the shortest steps. The result is None if the arms cannot
-    be integrated together. A single arm gets the usual integrator state, without lanes.
+    The step size suits the arm that needs the shortest steps. Return None if the arms cannot be
+    integrated together. A single arm gets the usual integrator state, without lanes.
     """
     if len(tasks) == 1:
         return new_state(tasks[0], method, tasks[0].rtol)

@@ -51,9 +51,9 @@ def refinement(task: InitialValueProblem, method: Method, rtol: float) -> Refine
     Notes
     -----
     If the steps of two solutions have the ratio r, their difference is ``r^order - 1`` times the
-    error of the finer solution. This holds if forces are smooth and the steps resolve the fastest
-    mode; otherwise order 1 is assumed. Solutions that stop early are compared at common samples,
-    and must end with the same status.
+    error of the finer solution. This relation holds if forces are smooth and the steps resolve the
+    fastest mode; otherwise order 1 is assumed. Solutions that stop early are compared at common
+    samples, and must end with the same status.
     """
     has_smooth_forces, fastest = is_smooth(task), task.vibration.fastest
     longest = float(np.median(np.diff(task.times)))  # steps end at samples

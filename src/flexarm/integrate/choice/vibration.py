@@ -33,8 +33,9 @@ class VibrationModes:
         Magnitudes of the eigenvalues [rad/s] and damping ratios, (K,). A damping ratio of 1 stands
         for a decay without oscillation.
     shapes
-        Mode shapes as coordinates, (n, K). They are scaled so that the squared magnitudes of a
-        quantity, summed over all modes, approximately equal the quantity's static compliance.
+        Mode shapes as coordinates, (n, K). The scale of the mode shapes is such that the squared
+        magnitudes of a quantity, summed over all modes, approximately equal the quantity's static
+        compliance.
     """
 
     frequencies: Array

@@ -3,8 +3,8 @@
 The force that moves a prescribed coordinate contains the acceleration of each mode times a coupling
 mass. The few evaluations per step do not resolve modes that oscillate within the step. The work
 done on these modes is therefore integrated with the closed-form responses of the modal oscillators.
-The *pull* of a mode is its coupling mass times the rates of prescribed coordinates. It changes
-slowly, and is approximated by a parabola in time.
+The *pull* of a mode is its coupling mass times the rates of prescribed coordinates. The pull
+changes slowly, and is approximated by a parabola in time.
 """
 
 from dataclasses import dataclass

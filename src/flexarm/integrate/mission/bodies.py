@@ -25,8 +25,8 @@ class FreeBodyState:
     inertia: Inertia  # inertia of the body about the frame of its fixture
     begin: float  # time [s] at which pose and velocities are given
     pose: Pose  # pose of the fixture in the world
-    # velocity: velocity of the centre of mass [m/s]. spin: angular velocity [rad/s]. Both are in
-    # world axes.
+    # velocity: velocity of the centre of mass [m/s]. spin: angular velocity [rad/s]. Velocity and
+    # spin are in world axes.
     velocity: Array
     spin: Array
     gravity: Array  # acceleration of gravity [m/s^2]
@@ -104,9 +104,9 @@ class FreeBodyState:
         Raises
         ------
         SimulationError
-            If the path has no closed form. This is so in orbit for a fixture off the centre of
-            mass, since gravity rotates the body, and for a spin so close to the unstable axis that
-            rounding errors decide the motion.
+            If the path has no closed form. No closed form exists in orbit for a fixture off the
+            centre of mass, since gravity rotates the body, and for a spin so close to the unstable
+            axis that rounding errors decide the motion.
         """
         off_centre = bool(np.any(self.inertia.first))
         if self.orbit and off_centre:

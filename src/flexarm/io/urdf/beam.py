@@ -42,7 +42,7 @@ def mass_along(body: Inertia, rod: Inertia, length: float) -> float:
 def mass_between(body: Inertia, length: float) -> float:
     """Return the mass [kg] of a uniform rod with the same integral of x (length - x) dm as a body.
 
-    Masses at the beam's ends do not contribute to the integral. The result is negative if masses
+    Masses at the beam's ends do not contribute to the integral. The mass is negative if masses
     behind the root or beyond the tip dominate the integral.
     """
     moments = _axial_moments(body)

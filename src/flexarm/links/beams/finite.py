@@ -276,7 +276,7 @@ class SpanModes:
     def rest(self) -> SpanCurves:
         """Static shapes of tip loads, orthogonal to the modes and scaled to unit stiffness.
 
-        The result has no shapes if the static shapes are linear combinations of the modes.
+        No shapes are returned if the static shapes are linear combinations of the modes.
         """
         mesh, unit_modes = self.problem.mesh, self.strains / np.linalg.norm(self.strains, axis=0)
         z = left_over(unit_modes, mesh.tip.T, np.eye(len(unit_modes)))

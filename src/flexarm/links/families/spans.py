@@ -428,8 +428,8 @@ def add_static(
     span, counts
         The span, and the number of modes in each direction.
     remaining_shapes
-        Function of a direction and its number of modes. It returns the static shapes with their
-        projection on the modes subtracted, as curves whose stiffness matrix is the identity.
+        Function of a direction and its number of modes. The function returns the static shapes with
+        their projection on the modes subtracted, as curves whose stiffness matrix is the identity.
 
     Returns
     -------

@@ -104,7 +104,7 @@ def of_unit_loads(loads: Array, hub: Array) -> SecondOrder:
 def examine_loads(data: ModalData, findings: Findings, *, held: bool) -> SecondOrder | None:
     """Check the stiffness matrices K_sigma and K_u; return second-order displacements.
 
-    The result is None if the data contain no K_sigma. Errors are added to the findings.
+    Return None if the data contain no K_sigma. Errors are added to the findings.
     """
     if data.k_sigma is None:
         if data.k_u is not None:
@@ -257,7 +257,7 @@ class ReducedBody(BodyData):
     def largest_strain(self, d: Array) -> Array:
         """Return the largest absolute strain, (T,), at amplitudes d, (T, m).
 
-        The result is NaN if the strains are unknown.
+        The largest strain is NaN if the strains are unknown.
         """
         if self.strains is None or not self.strains.size:
             return np.full(len(d), np.nan)

@@ -23,9 +23,8 @@ LARGEST_FILE, MOST_ARRAY_BYTES = 10 * MOST_FILE_BYTES, 20 * MOST_FILE_BYTES
 LARGEST = 2.0**100
 BODIES_IN_MEMORY = 16  # number of bodies from files in the cache, of up to MOST_ARRAY_BYTES each
 
-# Digits
-# Rounding error of the numbers in a file, because programs print at least six digits. It is
-# relative to the largest position, matrix entry, hub motion or rigid shape.
+# Digits Rounding error of the numbers in a file, because programs print at least six digits. The
+# rounding error is relative to the largest position, matrix entry, hub motion or rigid shape.
 DIGITS = 1e-6
 SUM_DIGITS = 10 * DIGITS  # rounding error of sums of such numbers, or of single precision
 # Asymmetry of K_sigma and K_u, relative to the largest entry, that counts as rounding.

@@ -69,7 +69,7 @@ def reduce(
         frame has the axes of the node positions, and the default tip frame those of the hub frame.
     frames
         Node indices of further faces, by name; each moves as one rigid body and can carry a link
-        (``at: NAME``). Its frame is at the mean of the nodes, in the axes of the hub.
+        (``at: NAME``). The frame of a face is at the mean of the nodes, in the axes of the hub.
     faces
         Node indices of surface triangles (f, 3) or quadrangles (f, 4), for display.
     name

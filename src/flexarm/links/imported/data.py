@@ -134,7 +134,7 @@ class ModalData:
 
     name: str
     names: tuple[str, ...]  # names of the shapes
-    nodes: Array  # positions [m], (N, 3)
+    nodes: Array  # positions of the nodes [m], (N, 3)
     node_mass: Matrix = None  # masses of the nodes [kg], lumped (N,) or consistent (N, N)
     node_inertia: Array | None = None  # rotary inertia of the nodes [kg m^2], (N, 3, 3)
     # Whether node_mass and node_inertia are per length of the line through the nodes, and vary
@@ -142,9 +142,9 @@ class ModalData:
     per_length: bool = False
     shapes: Array = field(default_factory=no_shapes)  # displacement of the nodes, (m, N, 3)
     rotations: Array | None = None  # rotation of the nodes, (m, N, 3)
-    stiffness: Matrix = None  # K of the amplitudes, (m, m)
-    mass: Array | None = None  # M of the amplitudes, (m, m)
-    damping: Array | None = None  # D of the amplitudes, (m, m)
+    stiffness: Matrix = None  # stiffness matrix K of the amplitudes, (m, m)
+    mass: Array | None = None  # mass matrix M of the amplitudes, (m, m)
+    damping: Array | None = None  # damping matrix D of the amplitudes, (m, m)
     hertz: Array | None = None  # frequencies [Hz] of shapes that are modes, in place of K, (m,)
     ratios: Array | None = None  # damping ratios of modes, in place of D, (m,)
     hub: Pose | None = None  # interface frame at the hub

@@ -269,7 +269,7 @@ class LinkBody(ABC):
     def given_effort(self, q: Expr) -> Expr:
         """Compute the gradient (k,) of the elastic energy that the model file adds to the link.
 
-        Such energies are power products of amplitudes and force tables.
+        Energies of a model file are power products of amplitudes and force tables.
         """
         link, own = self.part.link, own_values(self.part, q)
         if not (link.elastic_energy or link.elastic_force):
@@ -390,7 +390,7 @@ def shape_sizes(shapes: Shapes, span: Span) -> Array:
 def given_energy(part: LinkModel, names: tuple[str, ...], d: Expr) -> Expr:
     """Return the elastic energy [J] that the model file adds to a link with amplitudes d, (m,).
 
-    Such energies are power products of amplitudes and force tables.
+    Energies of a model file are power products of amplitudes and force tables.
     """
     energy = type(d)(0)
     for term in part.link.elastic_energy:

@@ -1,8 +1,8 @@
 """Beam that slides out of its hub, by linear theory: exposed part and straight part in the hub.
 
-Inertia forces are computed for the material points (d'Alembert). These forces include the axial
-momentum of the beam and its inertia force along the deflected axis. All mass integrals are
-quadratic forms, with constant matrices, of the coefficients in `flexarm.links.growing.fields`.
+Inertia forces are computed for the material points (d'Alembert). The inertia forces include the
+rate of the beam's axial momentum and the inertia force along the deflected axis. All mass integrals
+are quadratic forms, with constant matrices, of the coefficients in `flexarm.links.growing.fields`.
 """
 
 from collections.abc import Iterator

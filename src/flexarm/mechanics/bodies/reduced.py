@@ -129,8 +129,8 @@ class Reduced(LinkBody):
     def turned(self, angle: Expr, rate: Expr, bias: Expr) -> tuple[Expr, Expr, Expr, Expr]:
         """Return a section's exact rotation matrix, angular velocity and acceleration bias.
 
-        The rotation is given by the tip's angles, their rates and their bias, (3,) each. The second
-        result is the angular velocity per rate of the angles, (3, 3).
+        The rotation is given by the tip's angles, their rates and their bias, (3,) each. The
+        angular velocity is returned per rate of the angles, (3, 3).
         """
         return turned_section(angle, rate, bias, tangent=False, first_order=False)
 

@@ -1,10 +1,10 @@
 """Hill frame of a circular orbit, and gravity-gradient loads on bodies in the frame.
 
-The world is the Hill frame. Its origin moves around the planet at the mean motion n; x points away
-from the planet, y along the flight, z along the orbit normal. At position r, gravity minus the
-centripetal acceleration of the origin is ``G r`` with ``G = n^2 diag(2, -1, -1)``, for r small
-against the radius of the orbit. The rotating frame adds the Coriolis acceleration ``-2 n z x v``
-and the centrifugal acceleration ``n^2 (x, y, 0)`` (Clohessy & Wiltshire 1960). Positions,
+The world is the Hill frame. The origin of the frame moves around the planet at the mean motion n; x
+points away from the planet, y along the flight, z along the orbit normal. At position r, gravity
+minus the centripetal acceleration of the origin is ``G r`` with ``G = n^2 diag(2, -1, -1)``, for r
+small against the radius of the orbit. The rotating frame adds the Coriolis acceleration ``-2 n z x
+v`` and the centrifugal acceleration ``n^2 (x, y, 0)`` (Clohessy & Wiltshire 1960). Positions,
 velocities and angular velocities in this module are relative to the Hill frame.
 """
 

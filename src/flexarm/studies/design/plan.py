@@ -356,7 +356,7 @@ def design_count(sampling: Sampling, axes: Sequence[ParameterValues]) -> int:
 def shares(sampling: Sampling, axes: Sequence[ParameterValues], first: int, last: int) -> Array:
     """Return designs ``first`` to ``last - 1`` as points of the unit cube.
 
-    The result has shape (last - first, parameters), with one row per design.
+    The array of points has shape (last - first, parameters), with one row per design.
     """
     numbers, size = np.arange(first, last), len(axes)
     if sampling.kind == "grid":

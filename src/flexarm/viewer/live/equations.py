@@ -249,13 +249,14 @@ class LiveArm:
         """Return two functions: terms that depend on settings alone, and the accelerations.
 
         Both functions are lists of scalar operations. The second function computes accelerations
-        (n,), powers (4,) and the derivatives dx of servo states. Its inputs from the arm are q, v,
-        wrench factors w, accelerations ``prescribed_a`` of prescribed coordinates, and the outputs
-        of the first function. Its inputs from the servos of the model file are inputs u, targets r,
-        states x, and a factor ``play`` of each input. Its inputs from the page are, for each driven
-        joint, an effort ``hand`` [N m or N] and target, stiffness and damping of a ``servo``; and
-        the pull ``grip``, which contains the Jacobian of the pulled point (3, n), the force at q =
-        v = 0 (3,), and stiffness and damping of the pull.
+        (n,), powers (4,) and the derivatives dx of servo states. The inputs of the second function
+        from the arm are q, v, wrench factors w, accelerations ``prescribed_a`` of prescribed
+        coordinates, and the outputs of the first function. From the servos of the model file, the
+        inputs of the second function are inputs u, targets r, states x, and a factor ``play`` of
+        each input. From the page, its inputs are, for each driven joint, an effort ``hand`` [N m or
+        N] and target, stiffness and damping of a ``servo``; and the pull ``grip``, which contains
+        the Jacobian of the pulled point (3, n), the force at q = v = 0 (3,), and stiffness and
+        damping of the pull.
         """
         n, inputs = self.model.size, len(self.driven)
         sizes = {

@@ -148,9 +148,9 @@ class LiveProblem(InitialValueProblem):
 class LiveModule:
     """WebAssembly module of an arm, with its initial memory and the addresses of its data."""
 
-    # The module.  Its kernel ``advance`` takes the address of the record, a time [s], a number of
-    # steps, and 1 if inputs or state were changed since the last call, else 0; it returns the code
-    # of `flexarm.integrate.loop.march`.
+    # The module.  The kernel ``advance`` of the module takes the address of the record, a time [s],
+    # a number of steps, and 1 if inputs or state were changed since the last call, else 0; it
+    # returns the code of `flexarm.integrate.loop.march`.
     program: WasmProgram
     memory: Memory  # initial memory
     arrays: dict[str, int]  # addresses [bytes] of arrays by name; ``y`` is the state
@@ -245,9 +245,9 @@ def _buffers(
 class Bounds:
     """Upper bounds of vibration frequencies and decay rates of a live arm.
 
-    The bounds include servos and pull, and are valid for any posture. They use that a mode x with
-    eigenvalue s satisfies s^2 x*M x + s x*D x + x*K x = 0. If the mode vibrates, |s|^2 is therefore
-    its modal stiffness divided by its modal mass, for any damping.
+    The bounds include servos and pull, and are valid for any posture. The bounds use that a mode x
+    with eigenvalue s satisfies s^2 x*M x + s x*D x + x*K x = 0. If the mode vibrates, |s|^2 is
+    therefore its modal stiffness divided by its modal mass, for any damping.
 
     Attributes
     ----------

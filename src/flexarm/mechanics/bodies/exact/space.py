@@ -112,9 +112,9 @@ class Passing:
     """Material of a sliding link that passes the nodes at the velocity ``(1 - xi) l' P``.
 
     Accelerations of this material have terms in ``(1 - xi) l`` and in ``(1 - xi)^2 dl/dxi``. Mass
-    integrals of the terms in ``dl/dxi`` are integrated by parts. Their boundary term at the mouth
-    of the hub is combined with the momentum of the material that passes there, so that Lagrange's
-    equations are valid for the changing domain.
+    integrals of the terms in ``dl/dxi`` are integrated by parts. The boundary term of these
+    integrals at the mouth of the hub is combined with the momentum of the material that passes
+    there, so that Lagrange's equations are valid for the changing domain.
     """
 
     nodes: GrowingNodes
@@ -272,7 +272,7 @@ def _functions(nodes: Collocation, spaces: list[int]) -> tuple[dict[int, Expr], 
 def _acceleration(nodes: Collocation, m: AxisMotion, omega: Expr, a: int, space: int) -> Expr:
     """Return component ``a`` of the velocity-dependent acceleration of the vectors R, (G,).
 
-    Only components of R that are interpolated in the given function space contribute.
+    Only components of the vectors R that are interpolated in the given function space contribute.
     """
     spin = ca.skew(omega)
     square = ca.triu2symm(ca.triu(spin @ spin))

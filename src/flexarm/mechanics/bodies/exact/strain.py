@@ -28,7 +28,7 @@ class Measured:
     # Angles a, b, f and their derivatives a', b', f' per amplitude, (G, m) each. For shear, the
     # shear angles along y and z, and 0, replace the derivatives.
     rows: tuple[Array, ...]
-    stiffness: Array  # stiffness of the last three measures, (3, G)
+    stiffness: Array  # section stiffnesses for the three strains in `rows`, (3, G)
 
     @classmethod
     def of(cls, nodes: Collocation) -> "list[Measured]":
