@@ -33,6 +33,15 @@ ROBOTS = {
 }
 
 
+# Robots with branches: hands, quadrupeds, humanoids, two arms on a mobile base.
+TREES = (
+    "a1.urdf", "allegro_right_hand.urdf", "anymal-kinova.urdf", "b1.urdf", "centauro.urdf",
+    "g1_29dof_with_hand_rev_1_0.urdf", "hyq_no_sensors.urdf", "human.urdf", "romeo_small.urdf",
+    "simple_humanoid.urdf", "solo12.urdf", "talos_reduced.urdf", "tiago_no_hand.urdf",
+    "tiago_dual.urdf",
+)  # fmt: skip
+
+
 def path_of(name: str) -> Path:
     try:
         found = [each for each in files("example-robot-data") or () if each.name == name]
@@ -82,6 +91,36 @@ def test_a_rigid_robot_is_pinocchio_s(name: str) -> None:
             place = data.oMf[peer.getFrameId(tip)]
             close(equation.tip_pose(q)[0], place.rotation)
             close(equation.tip_pose(q)[1], place.translation)
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_a_rigid_tree_is_pinocchio_s(name: str) -> None:
+    pin = pytest.importorskip("pinocchio")
+    arm = without_friction(import_urdf(path_of(name))[0])
+    assert len(set(arm.parents)) < len(arm.parents)
+    peer = pin.buildModelFromUrdf(str(path_of(name)))
+    names = [peer.names[i].replace(".", "_") for i in range(peer.njoints)]
+    mine = moving(arm)
+    locked = [i for i in range(1, peer.njoints) if names[i] not in mine]
+    kept = [names[i] for i in range(1, peer.njoints) if i not in locked]
+    peer = pin.buildReducedModel(peer, locked, pin.neutral(peer))
+    order = [mine.index(each) for each in kept]  # pinocchio sorts branches by name
+    assert sorted(order) == list(range(peer.nv))
+    data, model = peer.createData(), flexarm.build(arm)
+    random = np.random.default_rng(0)
+    for recursion in ("composite", "articulated"):
+        equation = flexarm.formulation(recursion, model)
+        q, v, a, effort = random.normal(size=(4, peer.nv))
+        there = their_coordinates(peer, q[order])
+        mass = np.triu(pin.crba(peer, data, there))
+        close(equation.mass_matrix(q)[np.ix_(order, order)], mass + np.triu(mass, 1).T, 1e-10)
+        close(
+            equation.inverse_dynamics(q, v, a)[order],
+            pin.rnea(peer, data, there, v[order], a[order]),
+            1e-10,
+        )
+        accelerations = pin.aba(peer, data, there, v[order], effort[order])
+        close(equation.forward_dynamics(q, v, effort)[order], accelerations, 1e-10)
 
 
 def their_coordinates(peer: Any, q: Array) -> Array:

@@ -162,9 +162,10 @@ class Pattern:
     sign: Array  # sign of each number relative to its symbol, (n,)
     first: Ints  # index of the number that each symbol represents, (k,)
     zero: NDArray[np.bool_]  # whether a number with a symbol may be 0, (n,)
+    room: Array  # relative difference up to which a number counts as equal to another one, (n,)
 
     @classmethod
-    def of(cls, numbers: Array, groups: Ints) -> "Pattern":
+    def of(cls, numbers: Array, groups: Ints, room: Array | float = EQUAL_NUMBERS) -> "Pattern":
         """Return the pattern that the numbers of K objects have in common.
 
         Parameters
@@ -173,8 +174,10 @@ class Pattern:
             Numbers of the objects, one column per object, (n, K).
         groups
             Group of each number, (n,); only numbers of the same group are compared.
+        room
+            Relative difference up to which a number counts as equal to another one, (n,).
         """
-        numbers = snapped(numbers)
+        numbers, room = snapped(numbers), np.broadcast_to(room, len(numbers))
         value = numbers[:, 0]
         is_equal = np.all((numbers == value[:, None]) | np.isnan(numbers), axis=1)
         fixed = is_equal & (np.isin(value, (0.0, 1.0, -1.0)) | ~np.isfinite(value))
@@ -185,7 +188,9 @@ class Pattern:
         group, order = groups[open_indices], np.arange(len(open_indices))
         for column in (open_numbers * sign[:, None]).T:
             order = np.lexsort((column, group))
-            rises = np.diff(column[order]) > EQUAL_NUMBERS * np.abs(column[order][1:])
+            near = room[open_indices][order]
+            near = np.minimum(near[1:], near[:-1]) * np.abs(column[order][1:])
+            rises = np.diff(column[order]) > near
             new_group = (np.diff(group[order]) != 0) | rises
             group = np.empty_like(group)
             group[order] = np.concatenate([[0], np.cumsum(new_group)])[: len(order)]
@@ -198,7 +203,7 @@ class Pattern:
         signs[open_indices] = sign * sign[np.sort(first)][rank[index]]
         zero = np.any(numbers == 0.0, axis=1)
         return cls(
-            np.where(fixed, value + 0.0, np.nan), symbol, signs, first_numbers, zero & ~fixed
+            np.where(fixed, value + 0.0, np.nan), symbol, signs, first_numbers, zero & ~fixed, room
         )
 
     @property
@@ -231,7 +236,8 @@ class Pattern:
         )
         fits &= ~np.any((open_values == 0.0) & ~self.zero[is_open, None], axis=0)
         expected = self.sign[is_open, None] * symbol_values[self.symbol[is_open]]
-        fits &= np.all(np.abs(open_values - expected) <= EQUAL_NUMBERS * np.abs(expected), axis=0)
+        near = self.room[is_open, None] * np.abs(expected)
+        fits &= np.all(np.abs(open_values - expected) <= near, axis=0)
         return symbol_values, np.asarray(fits)
 
     def opened(self, symbols: ca.SX) -> list[Number | float]:

@@ -16,6 +16,8 @@ from flexarm.arm.forces import Box
 from flexarm.arm.joint import Actuated, Placed
 from flexarm.arm.link import QuadraticShape
 from flexarm.arm.servo import Servo, Stops
+from flexarm.constants import ROUNDING
+from flexarm.engine.constants import EQUAL_NUMBERS
 from flexarm.engine.numbers import Array, Ints, Number, Pattern
 from flexarm.links.collocation import Collocation
 from flexarm.links.growing.shapes import SlidingShapes
@@ -297,27 +299,31 @@ class ModelNumbers:
 
     values: Array  # numbers of the model, (n, 1)
     groups: Ints  # index of the model part that contains each number, (n,)
+    # Relative difference up to which a number counts as equal to another one, (n,): rotations by
+    # 90 deg and by 1.5708 rad differ, integrals that are equal in theory do not.
+    room: Array
     rest: str  # digest of all other content: types, counts, names
 
     @classmethod
     def of(cls, model: Model) -> "ModelNumbers":
         """Collect all numbers of a model on which its equations depend."""
         digest, rows, groups = hashlib.sha256(), list[Array](), list[int]()
+        room = list[float]()
 
         def take(value: Any, group: int, path: Path) -> Any:
             rows.append(np.ravel(value))
             groups.extend([group] * len(rows[-1]))
+            room.extend([ROUNDING if path[-1] == "rotation" else EQUAL_NUMBERS] * len(rows[-1]))
             return value
 
         _NumberWalk(take, digest.update, lambda path: None).read(_bare(model))
         values = np.concatenate([np.zeros(0), *rows])[:, None]
-        return cls(values, np.array(groups, dtype=np.int64),
-                   digest.hexdigest())  # fmt: skip
+        return cls(values, np.array(groups, dtype=np.int64), np.array(room), digest.hexdigest())
 
     @cached_property
     def pattern(self) -> Pattern:
         """Pattern of the model's numbers: constants, and groups of equal or opposite numbers."""
-        return Pattern.of(self.values, self.groups)
+        return Pattern.of(self.values, self.groups, self.room)
 
 
 def numbers_of(model: Model) -> ModelNumbers:
@@ -337,7 +343,7 @@ def common_pattern(models: Sequence[Model]) -> Pattern | None:
     if any(other.rest != first.rest for other in rest):
         return None
     return Pattern.of(np.concatenate([first.values, *(other.values for other in rest)], axis=1),
-                      first.groups)  # fmt: skip
+                      first.groups, first.room)  # fmt: skip
 
 
 def opened(model: Model, pattern: Pattern) -> tuple[Model, set[Path]]:
