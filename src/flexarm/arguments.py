@@ -12,7 +12,7 @@ from functools import wraps
 from inspect import signature
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, ParamSpec, TypeVar
 
 from flexarm.constants import VALUE_LENGTH
 from flexarm.errors import FlexarmError
@@ -37,22 +37,21 @@ FormulationName = Literal[
 OTHERS = (".csv", ".mat", ".xlsx", ".parquet", ".npz", ".html", ".json", ".yaml", ".png")
 
 
-def formerly(**names: str) -> Callable[[type[T]], type[T]]:
-    """Return a class decorator that accepts old attribute names (old to new), with a warning."""
+class Renamed:
+    """Base class of classes with renamed attributes, whose old names work with a warning."""
 
-    def decorate(kind: type[T]) -> type[T]:
-        def present(self: T, name: str) -> Any:
-            owner = type(self).__name__
-            if name not in names:
+    _former_names: ClassVar[Mapping[str, str]]  # new names by old names
+
+    if not TYPE_CHECKING:  # a checker that saw it would accept any name
+
+        def __getattr__(self, name: str) -> Any:
+            """Return the attribute that had this name formerly."""
+            owner, new = type(self).__name__, type(self)._former_names.get(name)
+            if new is None:
                 raise AttributeError(f"'{owner}' object has no attribute '{name}'")
-            message = f"{owner}.{name} is {owner}.{names[name]} now"
+            message = f"{owner}.{name} is {owner}.{new} now"
             warnings.warn(message, DeprecationWarning, stacklevel=2)
-            return getattr(self, names[name])
-
-        setattr(kind, "__getattr__", present)  # noqa: B010  a checker that saw it accepts any name
-        return kind
-
-    return decorate
+            return getattr(self, new)
 
 
 def renamed(

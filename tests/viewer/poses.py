@@ -48,7 +48,7 @@ def random_pose(model: Model, rng: np.random.Generator) -> Array:
         q[part.modes] = rng.uniform(-1, 1, part.modes.stop - part.modes.start)
         if part.flexible:
             link = deformed(model, part, q[None])
-            places = np.linspace(0, link.end, 9)
+            places = np.linspace(0, link.beam.span.length, 9)
             steepest = max(float(np.abs(link.values(d, places, 1)).max()) for d in ("y", "z"))
             q[part.modes] *= SLOPE / max(steepest, SLOPE)
     return q

@@ -1,8 +1,8 @@
 """Error estimates of a motion from its residual forces in the equations of a richer arm."""
 
 import itertools
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -40,15 +40,8 @@ class Stretch:
     damping: Array  # damping matrix at the interval's middle, (m, m)
     kick: Array | None = None  # impulses on all coordinates at the start, (n, L), or None
 
-    def stiffer(self, stiffness: Array, damping: Array) -> "Stretch":
-        """Return the interval with matrices (n, n) added to stiffness and damping."""
-        block = np.ix_(self.free, self.free)
-        return replace(
-            self, stiffness=self.stiffness + stiffness[block], damping=self.damping + damping[block]
-        )
 
-
-def respond(t: Array, loads: Array, stretches: Iterator[Stretch]) -> Array:
+def respond(t: Array, loads: Array, stretches: Iterable[Stretch]) -> Array:
     """Integrate ``M x'' + D x' + K x = f`` from rest, with constant matrices in each interval.
 
     Parameters
@@ -227,8 +220,8 @@ class RicherArm:
             middles = {int(middle) for middle in (cuts[:-1] + cuts[1:]) // 2}
             masses = self._load(motion, phase, loads, middles | {phase.first})
             kick = self._kick(masses[phase.first], np.array(phase.jump)) if phase.jump else None
-            stretches += self._intervals(motion, phase, cuts, masses, kick)
-        response = respond(motion.t, loads, (stretch.stiffer(*feedback) for stretch in stretches))
+            stretches += self._intervals(motion, phase, cuts, masses, kick, feedback)
+        response = respond(motion.t, loads, stretches)
         q, corrections = self._own(motion.q), dict[str, dict[str, Array]]()
         for part in self.model.links:
             if part.body.one_length:
@@ -335,13 +328,19 @@ class RicherArm:
         cuts: Indices,
         masses: dict[int, Array],
         kick: Array | None,
+        feedback: Array,
     ) -> Iterator[Stretch]:
+        """Yield the intervals between the samples ``cuts``, with matrices at their middles.
+
+        ``feedback`` is the stiffness and the damping of servos or of a control law, (2, n, n).
+        """
         free = np.ix_(phase.free, phase.free)
         for begin, end in itertools.pairwise(cuts.tolist()):
             middle = (begin + end) // 2
             stiffness, damping = self.stiffness_and_damping(motion.q[middle])
             step = float(motion.t[-1] - motion.t[0]) / (len(motion.t) - 1)
             mass, damping = self._followed(masses[middle], stiffness, damping, step)
+            stiffness, damping = stiffness + feedback[0], damping + feedback[1]
             yield Stretch(
                 begin, end, phase.free, mass[phase.free], stiffness[free], damping[free], kick
             )

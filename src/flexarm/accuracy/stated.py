@@ -205,15 +205,18 @@ class RunErrors:
         solution to which the error is relative.
         """
         largest_part = max(self.parts, key=lambda name: _size(self.parts[name]), default="theory")
+        references = [
+            f", against {reference}" if against else ""
+            for reference in (MODEL_AGAINST, SHAPES_AGAINST, INTEGRATION_AGAINST)
+        ]
+        advice = self.cause if self.parts[largest_part] is None else PARTS[largest_part]
+        is_small = self.model is not None and self.model <= REMEDY_ABOVE
         return [
-            _line(
-                f"error of the model: {_share(self.model, about=self.estimated)}", self.model,
-                MODEL_AGAINST if against else "",
-                self.cause if self.parts[largest_part] is None else PARTS[largest_part],
-            ),
-            self._shapes_line(SHAPES_AGAINST if against else ""),
-            _solved_line(self.solved, INTEGRATION_AGAINST if against else ""),
-        ]  # fmt: skip
+            f"error of the model: {_share(self.model, about=self.estimated)}{references[0]}"
+            + ("" if is_small else f"; {advice}"),
+            self._shapes_line(references[1]),
+            _solved_line(self.solved, references[2]),
+        ]
 
     def _shapes_line(self, against: str) -> str:
         """Return a text line on the error of the shapes, with advice if the error is large."""
@@ -226,16 +229,11 @@ class RunErrors:
             notes.insert(0, "not converged, it may be larger")
         if self.estimated and self.shapes is not None:
             notes.append("--errors computed finds it by richer runs")
-        return "; ".join([text + _against(against), *notes])
+        return "; ".join([text + against, *notes])
 
 
 def _size(value: float | None) -> float:
     return np.inf if value is None else value
-
-
-def _line(text: str, value: float | None, against: str, remedy: str) -> str:
-    advice = f"; {remedy}" if value is None or value > REMEDY_ABOVE else ""
-    return f"{text}{_against(against)}{advice}"
 
 
 def _share(value: float | None, reference: str = "deflections", *, about: bool = False) -> str:
@@ -246,10 +244,6 @@ def _share(value: float | None, reference: str = "deflections", *, about: bool =
     if about and value:
         return f"about {100 * value:.1g} % of the {reference}"
     return f"{100 * value:.2g} % of the {reference} or less" if value else "none"
-
-
-def _against(reference: str) -> str:
-    return f", against {reference}" if reference else ""
 
 
 def _solved_line(solved: IntegrationError, against: str) -> str:
@@ -268,9 +262,7 @@ def _solved_line(solved: IntegrationError, against: str) -> str:
     if error is not None and 0 < 0.5 * error <= solved.rounding:
         notes.append("most of it is rounding: angles have 16 digits, and joints wind up by few of "
                      "them")  # fmt: skip
-    return f"error of the integration: {amount}{_against(against)}" + "".join(
-        f"; {note}" for note in notes
-    )
+    return "; ".join([f"error of the integration: {amount}{against}", *notes])
 
 
 def run_errors(

@@ -176,8 +176,8 @@ def _of_link(model: Model, part: LinkModel, t: Array, q: Array) -> LinkValidity:
     if not part.body.sectioned:
         return _of_body(body_of(model, part), t, q)
     link = deformed(model, part, q[:1])
-    fractions, weights = (np.pad(item, 1) for item in product_points(link.shapes, link.span))
-    fractions[-1] = link.end
+    fractions, weights = (np.pad(item, 1) for item in product_points(link.shapes, link.beam.span))
+    fractions[-1] = link.beam.span.length
     results = [
         _block(model, part, q[rows], fractions, weights) for rows in blocks(len(t), len(fractions))
     ]
@@ -206,18 +206,19 @@ def _block(
 ) -> tuple[Array, float, float, float]:
     """Return slopes (T,), and largest strain, shortening and nonlinear energy, at T samples."""
     link = deformed(model, part, q)
+    length = link.scale * link.beam.span.length
     slopes_yz = link.values("y", fractions, 1), link.values("z", fractions, 1)
     slopes = np.hypot(*slopes_yz).max(axis=1)
     curvatures = link.curvatures(fractions, stiffening=model.stiffening)
     strains = fibre_strain(part.link.section, link, fractions, curvatures)
-    if link.nodes is not None:
+    if link.beam.nodes is not None:
         shortenings = (
-            ((1 - np.cos(np.hypot(*slopes_yz))) * weights).sum(axis=1) * link.scale / link.length
+            ((1 - np.cos(np.hypot(*slopes_yz))) * weights).sum(axis=1) * link.scale / length
         )
     else:
-        tip = shortening(link.shapes, np.array([link.end]), link.shapes.edges)[0]
+        tip = shortening(link.shapes, np.array([link.beam.span.length]), link.shapes.edges)[0]
         shortenings = np.einsum("ij,ti,tj->t", tip, link.amplitudes, link.amplitudes, optimize=True)
-        shortenings = shortenings / (2 * link.scale * link.length)
+        shortenings = shortenings / (2 * link.scale * length)
     quadratic, quartic = _energies(link, fractions, weights)
     quartic_share = quartic / np.maximum(quadratic + quartic, 1e-300)
     return slopes, float(strains.max()), float(shortenings.max()), float(quartic_share.max())
@@ -228,7 +229,9 @@ def _energies(link: Deformed, fractions: Array, weights: Array) -> tuple[Array, 
     area = weights * link.scale[:, None]
     y, z = link.curvatures(fractions, stiffening=True)
     torsion = (
-        link.values("twist", fractions, 1) if link.nodes is None else link.strains(fractions)[2]
+        link.values("twist", fractions, 1)
+        if link.beam.nodes is None
+        else link.strains(fractions)[2]
     )
     rows: tuple[tuple[str, Direction, int, Array], ...] = (
         ("EIz", "y", 2, y), ("EIy", "z", 2, z), ("GJ", "twist", 1, torsion),
@@ -236,11 +239,11 @@ def _energies(link: Deformed, fractions: Array, weights: Array) -> tuple[Array, 
     )  # fmt: skip
     linear_energy, remainder = np.zeros(len(area)), np.zeros(len(area))
     for name, direction, nu, strain in rows:
-        if link.span.has(name) and link.has(direction):
+        if link.beam.span.has(name) and link.shapes.moving(direction):
             stiffness = area * link.section(name, fractions) / 2
             linear_strain = link.values(direction, fractions, nu)
             linear_energy += (stiffness * linear_strain**2).sum(axis=1)
             # energy of the series up to fourth order
-            factor = 2 * linear_strain if link.nodes is None else strain + linear_strain
+            factor = 2 * linear_strain if link.beam.nodes is None else strain + linear_strain
             remainder += (stiffness * (strain - linear_strain) * factor).sum(axis=1)
     return link.linear_energy(linear_energy), np.abs(remainder)

@@ -176,7 +176,7 @@ def why_count(arm: Arm, index: int, motion: BeamDirection) -> str:
     text = f"{_counted(choice, motion, rule.number)}: {rule.reason}"
     if not isinstance(choice, ArmModes):
         return text
-    is_rail = tree(arm).rider(index) is not None
+    is_rail = tree(arm).rider[index] is not None
     ridden = "; computed with the carriage at stations all along it" if is_rail else ""
     return text + ridden + _of_arm(arm, motion, rule.number)
 

@@ -8,6 +8,7 @@ import hashlib
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partialmethod
 from typing import Any
 
 import casadi as ca
@@ -18,19 +19,6 @@ from flexarm.engine.constants import EQUAL_NUMBERS, UNIT_ROUNDING
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Operator = Callable[["Number", Any], Any]
-
-
-def _both_ways(op: Callable[[Any, Any], Any]) -> tuple[Operator, Operator]:
-    """Return the methods of a binary operator with a `Number` as left or right operand."""
-
-    def left_operand(self: "Number", other: Any) -> Any:
-        return self._with(op, other)
-
-    def right_operand(self: "Number", other: Any) -> Any:
-        return self._with(lambda own, other_value: op(other_value, own), other)
-
-    return left_operand, right_operand
 
 
 class Number:
@@ -81,11 +69,15 @@ class Number:
             return number(op(self.expr, constant), value)
         return NotImplemented
 
-    __add__, __radd__ = _both_ways(operator.add)
-    __sub__, __rsub__ = _both_ways(operator.sub)
-    __mul__, __rmul__ = _both_ways(operator.mul)
-    __truediv__, __rtruediv__ = _both_ways(operator.truediv)
-    __pow__ = _both_ways(operator.pow)[0]
+    __add__ = partialmethod(_with, operator.add)
+    __sub__ = partialmethod(_with, operator.sub)
+    __mul__ = partialmethod(_with, operator.mul)
+    __truediv__ = partialmethod(_with, operator.truediv)
+    __pow__ = partialmethod(_with, operator.pow)
+    __radd__ = partialmethod(_with, lambda own, other: other + own)
+    __rsub__ = partialmethod(_with, lambda own, other: other - own)
+    __rmul__ = partialmethod(_with, lambda own, other: other * own)
+    __rtruediv__ = partialmethod(_with, lambda own, other: other / own)
 
     def __neg__(self) -> Any:
         """Return the number with opposite sign."""

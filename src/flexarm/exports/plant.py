@@ -225,7 +225,7 @@ class Plant:
     @property
     def jumps(self) -> Array:
         """Times [s] at which a function of time jumps or an event becomes active."""
-        jump_times = jumps([channel for group in self.task.groups for channel in group])
+        jump_times = jumps(self.task.groups)
         times = np.unique([*jump_times, *self.switches.times])
         return np.asarray(times[times > 0], dtype=float)
 

@@ -4,14 +4,14 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, final
+from typing import Any, ClassVar, Literal, final
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm.arguments import (
-    formerly,
+    Renamed,
     is_word,
     refused,
     require_array,
@@ -139,9 +139,8 @@ def at_times(function: Callable[[Model, float], Array], model: Model, t: Time) -
 
 
 @final
-@formerly(anchor="reference_attitude", anchored="with_reference")
 @dataclass(frozen=True, eq=False, repr=False)
-class Equation:
+class Equation(Renamed):
     """The equation ``M(q) a + c(q, v) = B u + sum J^T f`` of an arm, by a formulation.
 
     Every method takes one state, with arrays (n,), or a batch of N states, with arrays (N, n); for
@@ -176,6 +175,7 @@ class Equation:
         Whether an approximation may make M singular or indefinite at some coordinates.
     """
 
+    _former_names: ClassVar = {"anchor": "reference_attitude", "anchored": "with_reference"}
     formulation: Formulation
     reference_attitude: Array
     parameters: tuple[str, ...] = ()
@@ -255,7 +255,7 @@ class Equation:
 
     def elastic_model(self, q: Array, v: Array) -> LinearModel:
         """Return the matrices of mass, elastic stiffness and damping at a state q, v."""
-        matrices = self.compiled("matrices").call(*self._inputs(q, v))
+        matrices = self.compiled("matrices").call(q, v, *self.common_arguments)
         mass, stiffness, damping = (x.reshape(self.model.size, -1) for x in matrices)
         return LinearModel(mass, stiffness, damping, self.model.names)
 
@@ -587,7 +587,7 @@ class Equation:
             functions_of_time[key](self.model, t) if key in functions_of_time else remaining.pop(0)
             for key in names
         ]
-        return derivatives(self.formulation, self._nearby, name, self._inputs(*inputs))
+        return derivatives(self.formulation, self._nearby, name, (*inputs, *self.common_arguments))
 
     @cached_property
     def _nearby(self) -> dict[str, Nearby]:
@@ -596,7 +596,7 @@ class Equation:
     def singularity(self, q: Array) -> str:
         """Return the reason why the mass matrix at q, (n,), is singular; "" if it is regular."""
         n = self.model.size
-        mass = self.compiled("mass_matrix").call(*self._inputs(q))[0].reshape(n, n)
+        mass = self.compiled("mass_matrix").call(q, *self.common_arguments)[0].reshape(n, n)
         return why_singular(self.name, self.model, mass, paper=self.paper)
 
     def _driven_call(self, name: str, q: Array, v: Array, u: Array, t: Time) -> tuple[Array, ...]:
@@ -626,7 +626,7 @@ class Equation:
             is_state = type(q) is np.ndarray and q.shape == (self.model.size,)
             if not (is_state and q.dtype == float and low <= q[index] <= high):
                 q = within_range(self.model, q)
-        compiled, inputs = self.compiled(name), self._inputs(q, *arrays)
+        compiled, inputs = self.compiled(name), (q, *arrays, *self.common_arguments)
         try:  # the fast path for one state
             return compiled.call(*inputs)
         except FlexarmError:
@@ -636,10 +636,6 @@ class Equation:
         from flexarm.loops.rows import call_rows  # not needed for one state
 
         return call_rows(compiled, count, inputs)
-
-    def _inputs(self, *arrays: Array) -> tuple[Array, ...]:
-        """Return a function's arguments followed by the arguments common to all functions."""
-        return (*arrays, *self.common_arguments)
 
     @property
     def common_arguments(self) -> tuple[Array, ...]:

@@ -162,7 +162,9 @@ def _structure(
         function = make(formulation.of(symbolic))
         return function, frozenset(paths_read)
 
-    paths_read, streams = _parts_read(recipe), None
+    if recipe not in _PATHS_READ:
+        _PATHS_READ[recipe] = tuple(tuple(path) for path in json.loads(noted(recipe) or "[]"))
+    paths_read, streams = _PATHS_READ[recipe], None
     while True:
         full_recipe = (
             f"{recipe} {' '.join(f'{path} {digest_at(model, path)}' for path in paths_read)}"
@@ -180,13 +182,6 @@ def _structure(
             keep_note(recipe, json.dumps(paths_read))
         else:
             return _STRUCTURES.setdefault(full_recipe, structure)
-
-
-def _parts_read(recipe: str) -> tuple[Path, ...]:
-    """Return the paths of model parts that a function reads as constants; none if unknown."""
-    if recipe not in _PATHS_READ:
-        _PATHS_READ[recipe] = tuple(tuple(path) for path in json.loads(noted(recipe) or "[]"))
-    return _PATHS_READ[recipe]
 
 
 def abreast(members: Sequence[BoundKernel]) -> BoundKernel | None:

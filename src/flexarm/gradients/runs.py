@@ -63,7 +63,6 @@ from flexarm.integrate.mission.discrete import DiscreteState
 from flexarm.integrate.mission.hybrid import times_of
 from flexarm.integrate.mission.starts import SteadyProblem
 from flexarm.integrate.options import RunOptions
-from flexarm.integrate.problem import jumps
 from flexarm.integrate.solve import locate_event, make_ready, new_state
 from flexarm.integrate.system import instant
 from flexarm.integrate.task import (
@@ -579,9 +578,7 @@ class Differentiable:
         A method with a fixed step size takes equal steps. The steps of other methods are those of a
         simulation with adaptive steps.
         """
-        listed = jumps([channel for group in task.groups for channel in group])
-        inside = listed[(listed > task.times[0]) & (listed < task.times[-1])]
-        stops = apart(np.concatenate([task.times, inside]))
+        stops = apart(np.concatenate([task.times, task.jumps_inside]))
         if self.method.adaptive:
             recorded_ends, renewed, events_seen, t = recorded(task, self.method, self.rtol)
             stops = np.append(stops[stops < t], t)

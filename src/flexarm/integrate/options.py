@@ -5,7 +5,6 @@ load.
 """
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -367,16 +366,18 @@ class RunOptions:
 OPTIONS: dict[str, Option] = {
     name: annotation.__metadata__[0] for name, annotation in RunOptions.__annotations__.items()
 }
-
-
-def documented(text: str) -> str:
-    """Return a docstring in which the reference to the options table is replaced by the table."""
-    lines = []
-    for name, option in OPTIONS.items():
-        description = option.help[0].upper() + option.help[1:]
-        description += f" [{option.unit}]" if option.unit not in ("", "1") else ""
-        description += f": {', '.join(option.words)}" if option.words else ""
-        lines += [f"    {name}", indent(fill(f"{description}. {option.more}", 92), " " * 8)]
-    return re.sub(
-        r"    t_end, dt.*?\n\n", lambda _: "\n".join([*lines, "\n"]), text, flags=re.DOTALL
+# Names and descriptions of the options, as entries of a docstring.
+DESCRIPTIONS = "\n".join(
+    f"    {name}\n"
+    + indent(
+        fill(
+            f"{option.help[0].upper()}{option.help[1:]}"
+            + (f" [{option.unit}]" if option.unit not in ("", "1") else "")
+            + (f": {', '.join(option.words)}" if option.words else "")
+            + f". {option.more}",
+            92,
+        ),
+        " " * 8,
     )
+    for name, option in OPTIONS.items()
+)

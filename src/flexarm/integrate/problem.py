@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,7 +32,7 @@ from flexarm.loops.language import Ints
 from flexarm.mechanics.constants import STEEPEST_SLOPE
 from flexarm.mechanics.deformed import tip_rows
 from flexarm.mechanics.loads import wrench_list
-from flexarm.model import LinkModel, Model, prescribed_profiles
+from flexarm.model import Model, prescribed_profiles
 from flexarm.model.profiles import AnyProfile, evaluate_at, last_time, pieces
 from flexarm.model.spans import whole_name
 from flexarm.spatial import Array
@@ -150,14 +150,15 @@ def channels(
     return drives, factors, motions, targets
 
 
-def jumps(functions: Sequence[Channel]) -> Array:
-    """Return the times [s] at which any function of time jumps, sorted."""
+def jumps(groups: Iterable[Sequence[Channel]]) -> Array:
+    """Return the times [s] at which any function of time of any group jumps, sorted."""
+    functions = itertools.chain.from_iterable(groups)
     return np.array(sorted({t for function in functions for t in function.pieces[1:, 0].tolist()}))
 
 
-def refuse_short_tables(functions: Sequence[Channel], t_end: float) -> None:
+def refuse_short_tables(groups: Iterable[Sequence[Channel]], t_end: float) -> None:
     """Raise an error if the table of a function of time ends before the run does."""
-    for function in functions:
+    for function in itertools.chain.from_iterable(groups):
         end = function.begin + last_time(function.profile)
         if end < t_end * (1 - 1e-12):
             raise SimulationError(
@@ -340,17 +341,15 @@ def state_limits_of(
             row[part.modes.start : part.modes.stop] = slope
             if np.any(row):
                 quantity = f"{part.name}: the slope of its tip [rad]"
-                remedy = f"Such bending is beyond the model. {_less_bending(model, part)}"
+                remedy = "Such bending is beyond the model. "
+                if part.exact is None or part.body.range is not None:
+                    remedy += "Stiffen or split the link."
+                else:
+                    name, k = whole_name(part.name), part.number - 1
+                    spans = f"'spans: {2 * model.arm.links[k].spans}'"
+                    remedy += f"Give {name} more spans ({spans}), or stiffen it."
                 bounds.append(StateLimit(row, -steepest, steepest, quantity, remedy))
     return bounds
-
-
-def _less_bending(model: Model, part: LinkModel) -> str:
-    """Return advice for a link whose tip bends too far: more spans, or a stiffer link."""
-    if part.exact is None or part.body.range is not None:
-        return "Stiffen or split the link."
-    link = model.arm.links[part.number - 1]
-    return f"Give {whole_name(part.name)} more spans ('spans: {2 * link.spans}'), or stiffen it."
 
 
 def _limits(

@@ -43,7 +43,7 @@ from flexarm.integrate.mission.discrete import LockedPhase, lock, locked_phases
 from flexarm.integrate.mission.hybrid import HybridSimulation, after, pending_events, phase_problem
 from flexarm.integrate.mission.starts import first_state
 from flexarm.integrate.mission.wrenches import StateWrench, acting_on, record_wrenches, refuse_laws
-from flexarm.integrate.options import Locks, RunOptions, documented
+from flexarm.integrate.options import DESCRIPTIONS, Locks, RunOptions
 from flexarm.integrate.problem import channels, read_inputs, refuse_short_tables
 from flexarm.integrate.results import joined, of_model, run_of
 from flexarm.integrate.solve import Solution, interruption, new_state, solve
@@ -99,7 +99,7 @@ def simulate(
     ----------
     arm
         The arm.
-    t_end, dt, method, ...
+    options
         Options of the simulation: docs/options.md has a table of them.
 
     Returns
@@ -129,7 +129,10 @@ def simulate(
     return run_arm(arm, options)
 
 
-simulate.__doc__ = documented(simulate.__doc__ or "")
+simulate.__doc__ = (simulate.__doc__ or "").replace(
+    "    options\n        Options of the simulation: docs/options.md has a table of them.",
+    DESCRIPTIONS,
+)
 
 
 def run_arm(arm: Arm, options: RunOptions) -> Run:
@@ -377,23 +380,11 @@ class Simulation:
             f"richer than {equation.name} {equation.options()} {numbers.rest} "
             f"{numbers.pattern.key} by {self.method.name}"
         )
-        return replace(run, repetition=Repetition(self._closer, variant, order, seconds, recipe))
-
-    def _closer(self) -> Run:
-        """Repeat the simulation by the same method at a smaller tolerance (a 30th).
-
-        Raises
-        ------
-        KeyboardInterrupt
-            If the user interrupts the repetition, whose result is then incomplete.
-        """
-        return self._repeated(
-            self.equation,
-            method=self.method.name,
+        closer = partial(
+            self._repeated, equation, method=self.method.name, energy_audit=False, audited=False,
             rtol=self.tolerance / CLOSER_FACTOR,
-            energy_audit=False,
-            audited=False,
-        )
+        )  # fmt: skip
+        return replace(run, repetition=Repetition(closer, variant, order, seconds, recipe))
 
     def _other(self, model: Model) -> Run:
         """Simulate the same motion for a model with additional shape functions.
@@ -414,6 +405,13 @@ class Simulation:
         return self._repeated(equation, control=law)
 
     def _repeated(self, equation: Equation, *, audited: bool = True, **changes: Any) -> Run:
+        """Repeat the simulation with an equation of motion and with changed options.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            If the user interrupts the repetition, whose result is then incomplete.
+        """
         options = replace(self.options, allow_long=True, progress=None, live=None, **changes)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LongRun)
@@ -562,7 +560,7 @@ def refuse_inputs(
     profiles = read_inputs(model, inputs or {})
     for phase in phases:
         groups = channels(lock(model, phase.locked), profiles, start_state(model)[0], {})
-        refuse_short_tables([channel for group in groups for channel in group], phase.end)
+        refuse_short_tables(groups, phase.end)
 
 
 def solve_until_kept(

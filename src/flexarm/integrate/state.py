@@ -23,7 +23,7 @@ from flexarm.integrate.constants import (
     SMALLEST_STEP,
 )
 from flexarm.integrate.method import Method, zeros
-from flexarm.integrate.problem import table_of
+from flexarm.integrate.problem import jumps, table_of
 from flexarm.integrate.system import System
 from flexarm.integrate.task import InitialValueProblem
 from flexarm.loops.kernel import kernel
@@ -260,7 +260,7 @@ def start_fields(
 ) -> dict[str, Any]:
     """Return initial values of the fields that all integration methods share."""
     (system, buffers), quantities = problem.joined(), problem.measures
-    y, breaks, state_limits = problem.state, problem.breaks, problem.state_limits
+    y, breaks, state_limits = problem.state, jumps(problem.groups), problem.state_limits
     size, times = len(y), problem.times.copy()
     frequencies = quantities.frequencies.T
     count, groups = len(quantities.rows), len(quantities.floor)

@@ -167,7 +167,7 @@ def prepare(
         equation, control if isinstance(control, ca.Function) else None, actuators
     )
     groups = (input_channels, factors, motions, [*targets, *ties])
-    refuse_short_tables([channel for group in groups for channel in group], float(times[-1]))
+    refuse_short_tables(groups, float(times[-1]))
     efforts = np.zeros(0) if efforts is None else efforts
     task = InitialValueProblem(equation, motion, groups, times, start, rtol, efforts, bounds)
     refuse_outside(task.state_limits, start.q, start.v)
@@ -258,15 +258,10 @@ class InitialValueProblem:
         return tuple(state_limits_of(self.equation.model, self.start.q, self.rtol))
 
     @property
-    def jumps_inside(self) -> int:
-        """Number of jumps of functions of time inside the phase."""
-        jump_times = self.breaks
-        return int(np.sum((jump_times > self.times[0]) & (jump_times < self.times[-1])))
-
-    @property
-    def breaks(self) -> Array:
-        """Times [s] at which functions of time jump, sorted."""
-        return jumps([channel for group in self.groups for channel in group])
+    def jumps_inside(self) -> Array:
+        """Times [s] inside the phase at which functions of time jump, sorted."""
+        times = jumps(self.groups)
+        return np.asarray(times[(times > self.times[0]) & (times < self.times[-1])])
 
     def joined(self) -> tuple[System, dict[str, Array]]:
         """Return the compiled equations with their functions of time, and arrays by name."""

@@ -15,10 +15,16 @@ from typing import Any
 import numpy as np
 
 from flexarm.constants import ACCUMULATED
-from flexarm.links.base import Direction, Shapes, Span, SpanCurves, integrate_strain
+from flexarm.links.base import Shapes, Span, SpanCurves, integrate_strain
 from flexarm.links.constants import LARGEST_AMPLIFICATION, LARGEST_COMBINATION
 from flexarm.links.fields import AXES, Functions
-from flexarm.links.node_spaces import Fine, axis_slopes, chosen_spaces, gauss_nodes
+from flexarm.links.node_spaces import (
+    Fine,
+    axis_slopes,
+    gauss_nodes,
+    spaces_by_panels,
+    spaces_by_span,
+)
 from flexarm.spatial import Array, settled
 
 # Names of the stiffness of each row of `Collocation.stiffness`: the first that the section gives.
@@ -251,7 +257,7 @@ def collocate(span: Span, shapes: Shapes, excess: int, *, points: bool = True) -
         Whether a part of the sections' rotary inertia is represented by `Collocation.point`.
     """
     fine = Fine.of(span, shapes, excess)
-    counts, edges, spaces = chosen_spaces(fine, excess)
+    counts, edges, spaces = spaces_by_panels(fine, excess) or spaces_by_span(fine, excess)
     nodes, weights = gauss_nodes(edges, counts)
     # Cardinal functions: 1 at one node, 0 at the others.
     cards = [space @ np.linalg.inv(fine.at(nodes, space)) for space in spaces]
@@ -270,37 +276,35 @@ def collocate(span: Span, shapes: Shapes, excess: int, *, points: bool = True) -
     x, weights = np.append(nodes, jump_positions), np.append(weights, 0 * jump_positions)
     positions = np.append(nodes, jump_positions + 1e-9 * span.length)
 
-    def values_of(direction: Direction, nu: int, places: Array = positions) -> Array:
-        return settled(shapes.values(direction, places, nu))
-
-    slopes = _along_y_and_z(*(axis_slopes(shapes, d, positions) for d in AXES[1:]))
-    shear_slope = _along_y_and_z(*(shapes.shear_angle(d, positions) for d in AXES[1:]))
-    twist = values_of("twist", 0)
+    slopes = settled(np.stack([axis_slopes(shapes, d, positions) for d in AXES[1:]]))
+    shear_slope = settled(np.stack([shapes.shear_angle(d, positions) for d in AXES[1:]]))
+    twist = settled(shapes.values("twist", positions))
     inertia = weights * np.stack([span.at(name, x) for name in ("Jx", "Jy", "Jz")])
-    stretch = np.concatenate([values_of("x", 1, nodes), jumps])
+    stretch = np.concatenate([settled(shapes.values("x", nodes, 1)), jumps])
     unit_tangents = points and not (np.any(stretch) or np.any(shear_slope))
+    stiffnesses = [
+        next((span.at(name, x) for name in names if span.has(name)), 0 * x) for names in STIFFNESSES
+    ]
     rotary, point = _rotary(inertia, slopes, twist, unit_tangents=unit_tangents)
     gram = gram + np.diag(point)
     return Collocation(
         x=x,
         bend=slopes,
-        curve=_along_y_and_z(values_of("y", 2), values_of("z", 2)),
+        curve=settled(np.stack([shapes.values(d, positions, 2) for d in AXES[1:]])),
         shear_slope=shear_slope,
         stretch=stretch,
         straight=np.append(0 * nodes + 1, 0 * jump_positions),
         twist=twist,
-        torsion=values_of("twist", 1),
-        stiffness=weights * np.stack([_stiffness(span, n, x) for n in STIFFNESSES]),
+        torsion=settled(shapes.values("twist", positions, 1)),
+        stiffness=weights * np.stack(stiffnesses),
         rotary=rotary,
         point=point,
         gram=gram,
         mean=mean,
         factor=settled(np.stack([_factor(gram[a, a], mean[a]) for a in range(3)])),
         tip=settled(tip[:, 0]),
-        tip_bend=_along_y_and_z(values_of("y", 1, tip_position), values_of("z", 1, tip_position))[
-            :, 0
-        ],
-        tip_twist=values_of("twist", 0, tip_position)[0],
+        tip_bend=settled(np.stack([shapes.values(d, tip_position, 1)[0] for d in AXES[1:]])),
+        tip_twist=settled(shapes.values("twist", tip_position)[0]),
         curves=curves,
         common=all(space is spaces[0] for space in spaces),
         excess=excess,
@@ -318,11 +322,6 @@ def _integrated(fine: Fine, card: Array, jump_positions: Array) -> SpanCurves:
         added[:, 0] = steps * (nu == 0)
         parts.append(np.concatenate([terms, added], axis=2))
     return SpanCurves(fine.edges, tuple(parts), np.eye(parts[0].shape[2]))
-
-
-def _along_y_and_z(y: Array, z: Array) -> Array:
-    """Stack values along y and z, (G, m) each, as (2, G, m); set rounding errors to 0."""
-    return settled(np.stack([y, z]))
 
 
 def _jumps(fine: Fine, shapes: Shapes) -> tuple[Array, Array]:
@@ -389,8 +388,3 @@ def _factor(gram: Array, mean: Array) -> Array:
     rows = rotation.T @ (sizes * rows)
     factor[0], factor[1:rank] = rows[0], np.linalg.qr(rows[1:])[1]
     return factor
-
-
-def _stiffness(span: Span, names: tuple[str, ...], x: Array) -> Array:
-    """Evaluate at x the first of the named stiffnesses that the section has; 0 if there is none."""
-    return next((span.at(name, x) for name in names if span.has(name)), 0 * x)

@@ -197,12 +197,6 @@ def _axis_rotation(link: Link) -> Array:
     return rotation_z_to(getattr(link.joint, "axis", (0.0, 0.0, 1.0)))
 
 
-def joint_frame(link: Link) -> Pose:
-    """Return the pose of the joint frame, in the user's axes, in the previous link's end frame."""
-    before, _, _ = joint_poses(link)
-    return before @ Pose(_axis_rotation(link).T, np.zeros(3))
-
-
 @kept
 def own_inertia(link: Link) -> Inertia:
     """Return the inertia of an undeformed link, between joint and flexible tip, about its root.
@@ -236,7 +230,7 @@ def tip_inertia(arm: Arm, index: int) -> Inertia:
     """
     link = arm.links[index]
     total = body_inertia(link.tip_piece)
-    for following in tree(arm).at_tip(index):
+    for following in tree(arm).at_tip[index]:
         total = total + inboard_hub(arm, following).moved(mount_pose(arm, following))
     is_last = index == len(arm.links) - 1
     for payload in (link.payload, arm.payload if is_last else None):
@@ -248,7 +242,9 @@ def tip_inertia(arm: Arm, index: int) -> Inertia:
 def inboard_hub(arm: Arm, index: int) -> Inertia:
     """Return the inertia of the inboard part of a joint's hub, in the frame before the joint."""
     link = arm.links[index]
-    return body_inertia(link.joint.hub.inboard).moved(joint_frame(link))
+    # The hub's frame in the model file has the axes of the joint as the user defined them.
+    frame = joint_poses(link)[0] @ Pose(_axis_rotation(link).T, np.zeros(3))
+    return body_inertia(link.joint.hub.inboard).moved(frame)
 
 
 def mount_pose(arm: Arm, index: int) -> Pose:
@@ -282,7 +278,7 @@ def outboard_inertia(arm: Arm, index: int, configuration: dict[str, float]) -> I
     links are fully extended. Links whose joints are not at this tip are excluded.
     """
     total = tip_inertia(arm, index)
-    for following in tree(arm).at_tip(index):
+    for following in tree(arm).at_tip[index]:
         carried = _carried(arm, following, configuration)
         total = total + carried.moved(mount_pose(arm, following))
     return total
@@ -298,7 +294,7 @@ def _carried(arm: Arm, index: int, configuration: dict[str, float]) -> Inertia:
         pose = pose @ Pose(np.eye(3) if about is None else turn(about, value), along)
     root = pose @ after
     beyond = outboard_inertia(arm, index, configuration).moved(root @ _flexible_end(link))
-    for within in tree(arm).within(index):
+    for within in tree(arm).within[index]:
         station = root @ pose_on_parent(arm, within)
         beyond = beyond + _carried(arm, within, configuration).moved(station)
         if within not in tree(arm).riders:
@@ -332,7 +328,7 @@ def loaded_ends(arm: Arm, index: int) -> Ends:
     """
     link = arm.links[index]
     tip = tip_inertia(arm, index)
-    distal = {following: _from_link_on(arm)[following] for following in tree(arm).at_tip(index)}
+    distal = {following: _from_link_on(arm)[following] for following in tree(arm).at_tip[index]}
     mass = sum(outboard for outboard, _ in distal.values())
     piece = link.tip_length
     through = [
@@ -382,7 +378,7 @@ def _transmitted_inertia(arm: Arm, following: int, axis: int, inertia: float) ->
 
 def outboard_mass(arm: Arm, index: int) -> float:
     """Return the total mass [kg] of all bodies outboard of a flexible tip."""
-    distal = (_from_link_on(arm)[following][0] for following in tree(arm).at_tip(index))
+    distal = (_from_link_on(arm)[following][0] for following in tree(arm).at_tip[index])
     return tip_inertia(arm, index).mass + sum(distal)
 
 
@@ -394,7 +390,7 @@ def _from_link_on(arm: Arm) -> list[tuple[float, float]]:
     """
     found = [(0.0, 0.0)] * len(arm.links)
     for index in reversed(range(len(arm.links))):
-        link, tip, at_tip = arm.links[index], tip_inertia(arm, index), tree(arm).at_tip(index)
+        link, tip, at_tip = arm.links[index], tip_inertia(arm, index), tree(arm).at_tip[index]
         mass, inertia = (sum(found[k][part] for k in at_tip) for part in range(2))
         own = own_inertia(link)
         carried = mass + tip.mass
@@ -402,7 +398,7 @@ def _from_link_on(arm: Arm) -> list[tuple[float, float]]:
         transverse = max(own.second[1, 1], own.second[2, 2])
         tip_part = np.diag(tip.second).max() + inertia
         mass, inertia = own.mass + carried, transverse + tip_part + carried * link_length(link) ** 2
-        for within in tree(arm).within(index):
+        for within in tree(arm).within[index]:
             at, (outboard, further) = pose_on_parent(arm, within).position, found[within]
             mass, inertia = mass + outboard, inertia + further + outboard * (at @ at)
         found[index] = mass, inertia

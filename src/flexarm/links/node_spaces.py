@@ -47,6 +47,8 @@ class Fine:
     # Derivatives of the displacements along x, y and z, (p, k) each, for the k shapes with a
     # displacement along this axis.
     slopes: tuple[Array, Array, Array]
+    panels: int  # number of panels of the span
+    order: int  # number of quadrature points per panel
 
     @classmethod
     def of(cls, span: Span, shapes: Shapes, excess: int) -> "Fine":
@@ -54,21 +56,16 @@ class Fine:
         edges = union(span.edges, shapes.edges)
         edges = edges[np.concatenate(([True], np.diff(edges) > 1e-9 * span.length))]
         edges[-1] = span.length
-        points = fine_points(shapes) if len(edges) == 2 else FINE_POINTS_PER_PANEL
+        points = FINE_POINTS_PER_PANEL
+        if len(edges) == 2:  # as many as resolve products of three slopes
+            degrees = [curves.degree for axis in AXES for curves in shapes.curves.get(axis, ())]
+            points = min(3 * max(degrees, default=0) + 1, FINE_POINTS)
         x, weights = span.quadrature(excess + points, edges)
         slopes = [live(axis_slopes(shapes, d, x)) for d in AXES]
         mass = weights * span.at("mass_per_length", x)
-        return cls(edges, x, weights, mass, (slopes[0], slopes[1], slopes[2]))
-
-    @property
-    def panels(self) -> int:
-        """Number of panels of the span."""
-        return len(self.edges) - 1
-
-    @property
-    def order(self) -> int:
-        """Number of quadrature points per panel."""
-        return len(self.x) // self.panels
+        panels = len(edges) - 1
+        all_slopes = (slopes[0], slopes[1], slopes[2])
+        return cls(edges, x, weights, mass, all_slopes, panels, len(x) // panels)
 
     def of_panel(self, panel: int) -> slice:
         """Return the slice of point indices that belong to a panel."""
@@ -87,12 +84,7 @@ class Fine:
 Choice = tuple[list[int], Array, list[Array]]
 
 
-def chosen_spaces(fine: Fine, excess: int) -> Choice:
-    """Select collocation nodes, ``excess`` more than shapes, and interpolation functions."""
-    return _by_panels(fine, excess) or _by_span(fine, excess)
-
-
-def _by_panels(fine: Fine, excess: int) -> Choice | None:
+def spaces_by_panels(fine: Fine, excess: int) -> Choice | None:
     """Select nodes and interpolation functions panel by panel; None if that is impossible.
 
     Selection by panels is impossible for a single panel, or if the panels need too many functions
@@ -121,7 +113,7 @@ def _by_panels(fine: Fine, excess: int) -> Choice | None:
     return counts, fine.edges, [space] * 3
 
 
-def _by_span(fine: Fine, excess: int) -> Choice:
+def spaces_by_span(fine: Fine, excess: int) -> Choice:
     """Select nodes and interpolation functions for the whole span, per axis unless planar."""
     stretch, *bends = fine.slopes
     constant = np.ones((len(stretch), 1))
@@ -240,12 +232,6 @@ def _squares(a: Array) -> list[Array]:
     """Return products of all pairs of columns; products of two unequal columns times sqrt(2)."""
     pairs = zip(*np.triu_indices(a.shape[1]), strict=True)
     return [(1.0 if i == j else 2**0.5) * a[:, i] * a[:, j] for i, j in pairs]
-
-
-def fine_points(shapes: Shapes) -> int:
-    """Return the number of points per panel that resolves products of three slopes."""
-    degrees = [curves.degree for axis in AXES for curves in shapes.curves.get(axis, ())]
-    return min(3 * max(degrees, default=0) + 1, FINE_POINTS)
 
 
 def live(slopes: Array) -> Array:

@@ -59,7 +59,7 @@ def chosen_counts(arm: Arm, index: int, choice: Counted) -> dict[str, ChosenCoun
 
 
 def _bending(arm: Arm, index: int) -> ChosenCount:
-    if tree(arm).rider(index) is not None:
+    if tree(arm).rider[index] is not None:
         return ChosenCount(5, "by rule, 5 where another link rides along it")
     root = hold(arm, index)
     if root.state == "free":

@@ -18,24 +18,11 @@ class Tree:
     riders: frozenset[int]  # links that ride along their parent as a carriage
     # Links carried by each link; the last entry is for the base.
     children: tuple[tuple[int, ...], ...]
-
-    def at_tip(self, index: int) -> list[int]:
-        """Return the indices of the links whose joints move with the flexible tip of a link."""
-        return [k for k in self.children[index] if not self._is_within(k)]
-
-    def within(self, index: int) -> list[int]:
-        """Return the indices of the links whose joints are along a link, riders included.
-
-        Links at the tip of the link are excluded.
-        """
-        return [k for k in self.children[index] if self._is_within(k)]
-
-    def _is_within(self, index: int) -> bool:
-        return self.places[index] is not None or index in self.riders
-
-    def rider(self, index: int) -> int | None:
-        """Return the index of the link that rides along a link; None if there is none."""
-        return next((k for k in self.children[index] if k in self.riders), None)
+    # Of these, the links whose joints move with the flexible tip, and those whose joints are along
+    # the link, riders included.
+    at_tip: tuple[tuple[int, ...], ...]
+    within: tuple[tuple[int, ...], ...]
+    rider: tuple[int | None, ...]  # the link that rides along each link; None without one
 
 
 def place_along(at: str | float, link: Link) -> float | str | None:
@@ -65,9 +52,9 @@ def tree(arm: Arm) -> Tree:
         ):
             place = None  # the joint moves with the flexible tip
         places.append(place)
-    return Tree(
-        parents,
-        tuple(places),
-        frozenset(i for i, link in enumerate(links) if link.joint.rides),
-        tuple(tuple(indices) for indices in children),
-    )
+    riders = frozenset(i for i, link in enumerate(links) if link.joint.rides)
+    within = [[k for k in group if places[k] is not None or k in riders] for group in children]
+    at_tip = [[k for k in group if places[k] is None and k not in riders] for group in children]
+    families = [tuple(map(tuple, groups)) for groups in (children, at_tip, within)]
+    rider = tuple(next((k for k in group if k in riders), None) for group in children)
+    return Tree(parents, tuple(places), riders, families[0], families[1], families[2], rider)

@@ -221,7 +221,7 @@ def _span_forces(model: Model, part: LinkModel, q: Array, stations: Array) -> Se
         strain = body.largest_strain(q)[:, None] + 0 * stations
         none = np.full((*strain.shape, 3), np.nan)
         return SectionForces(none, none, strain)
-    places = stations * link.end
+    places = stations * link.beam.span.length
     missing = np.full((len(q), len(places)), np.nan)
     force = np.stack([missing] * 3, axis=2)
     moment = force.copy()
@@ -232,18 +232,20 @@ def _span_forces(model: Model, part: LinkModel, q: Array, stations: Array) -> Se
         ("y", "EIz", 2, 1.0), ("z", "EIy", 1, -1.0)
     )  # fmt: skip
     for k, (direction, name, about, sign) in enumerate(directions):
-        if link.has(direction) and link.span.has(name):
+        if link.shapes.moving(direction) and link.beam.span.has(name):
             stiffness = link.section(name, places)
             moment[:, :, about] = sign * stiffness * bends[k]
-            if link.nodes is None:
+            if link.beam.nodes is None:
                 lost = link.section(name, places, 1) * link.values(direction, places, 2)
                 force[:, :, 1 + k] = -lost - stiffness * link.values(direction, places, 3)
-    if link.has("twist") and link.span.has("GJ"):
-        torsion = link.values("twist", places, 1) if link.nodes is None else link.strains(places)[2]
+    if link.shapes.moving("twist") and link.beam.span.has("GJ"):
+        torsion = (
+            link.values("twist", places, 1) if link.beam.nodes is None else link.strains(places)[2]
+        )
         moment[:, :, 0] = link.section("GJ", places) * torsion
-    if link.has("x") and link.span.has("EA"):
+    if link.shapes.moving("x") and link.beam.span.has("EA"):
         force[:, :, 0] = link.section("EA", places) * link.values("x", places, 1)
-    if link.nodes is not None:
+    if link.beam.nodes is not None:
         force[:, :, 1:] = _exact_shear(link, places, moment)
     return SectionForces(force, moment, fibre_strain(part.link.section, link, places, bends))
 
@@ -261,7 +263,7 @@ def _exact_shear(link: Deformed, places: Array, moment: Array) -> Array:
     turned = (-torque * z - about[2] * bending[0], torque * y - about[2] * bending[1])
     shear = np.full((*moment.shape[:2], 2), np.nan)
     for k, (name, bend) in enumerate((("EIz", y), ("EIy", z))):
-        if link.has("y" if k == 0 else "z") and link.span.has(name):
+        if link.shapes.moving("y" if k == 0 else "z") and link.beam.span.has(name):
             rise = link.section(name, places, 1) * bend + link.section(name, places) * about[k]
             shear[:, :, k] = (turned[k] - rise) / (1 + link.values("x", places, 1))
     return shear
@@ -275,7 +277,7 @@ def fibre_strain(
     ``bends`` is the pair of curvatures [1/m] along y and z, (T, S) each, at S ``places``.
     """
     bend_y, bend_z = bends
-    shape, span = None if section is None else section.shape, link.span
+    shape, span = None if section is None else section.shape, link.beam.span
     if isinstance(shape, Tube):
         bent = np.hypot(bend_y, bend_z) * shape.diameter / 2
     elif isinstance(shape, Rectangle | RectangularTube | IBeam):

@@ -101,7 +101,7 @@ def _arm_shapes(arm: Arm, indices: list[int]) -> dict[int, Shapes]:
     model = assemble(bare_arm(arm, indices), linear, "cayley", shapes_of)
     initial, result = SmallMotions.of(model), {}
     for index in indices:
-        rider = tree(arm).rider(index)
+        rider = tree(arm).rider[index]
         motions = initial if rider is None else initial.with_carriage(rider)
         with naming_link(arm, index):
             result[index] = _shapes(arm, index, spans[index], basis[index], motions)

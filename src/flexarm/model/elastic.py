@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from flexarm.arm import Arm, Link
+from flexarm.arm import Arm
 from flexarm.arm.shapes import ClampedMass, Counted, Elements
 from flexarm.errors import ModelError, ShapeError
 from flexarm.linear_model import undamped
@@ -25,7 +25,7 @@ from flexarm.links.growing.shapes import SlidingShapes, fixed_shapes, follow_len
 from flexarm.links.imported.body import ReducedBody
 from flexarm.links.imported.file import read_body
 from flexarm.links.integrals import integrate, rotary_error, settled_pairs
-from flexarm.links.remembered import Same, remembered
+from flexarm.links.remembered import remembered
 from flexarm.links.shape_counts import counts
 from flexarm.model.constants import DAMPING_NODES
 from flexarm.model.nodes import chosen_nodes, enough_nodes
@@ -208,10 +208,6 @@ class Theory:
     exact: bool
     nodes: int | None
 
-    def bends(self, link: Link) -> bool:
-        """Return whether a link is modelled as a geometrically exact beam."""
-        return self.stiffening and self.exact and not link.quadratic_shapes
-
 
 def flexible_part(
     arm: Arm, index: int, theory: Theory, shapes_of: Callable[[int, Span], Shapes]
@@ -224,47 +220,36 @@ def flexible_part(
     assert link.section is not None
     span = Span.of(link.section, link.span)
     shapes = shapes_of(index, span)
+    exact = theory.stiffening and theory.exact and not link.quadratic_shapes
+    shortens = theory.stiffening and not exact  # series in the amplitudes
     if span.has("GAy") or span.has("GAz"):
-        shapes = _sheared(arm, index, theory, span, shapes)
+        shapes = _sheared(arm, index, span, shapes, shortens=shortens)
     check_amplitudes(arm, index, shapes.names)
-    excess = theory.nodes or chosen_nodes(arm, index, span, shapes) if theory.bends(link) else 0
-    # Cached shapes of equal links are one object, whose identity is part of the key.
-    key = ("part", Same(shapes), span.contents, theory.stiffening, str(link.quadratic_shapes))
+    excess = theory.nodes or chosen_nodes(arm, index, span, shapes) if exact else 0
 
-    def undamped(count: int) -> Flexible:
-        return remembered((*key, count), lambda: _undamped(link, theory, span, shapes, count))
+    def undamped() -> Flexible:
+        part = Flexible.of(span, shapes, stiffening=shortens, extra=link.quadratic_shapes)
+        if not exact:
+            return part
+        nodes = collocate(span, shapes, excess) if theory.nodes else enough_nodes(
+            lambda count: collocate(span, shapes, count),
+            lambda nodes: rotary_error(part.integrals, nodes),
+            excess,
+        )  # fmt: skip
+        return replace(part, nodes=nodes)
 
     with naming_link(arm, index):
-        if theory.nodes or not theory.bends(link):
-            part = undamped(excess)
-        else:
-            part = enough_nodes(
-                undamped,
-                lambda part_made: (
-                    rotary_error(part_made.integrals, part_made.nodes) if part_made.nodes else 0.0
-                ),
-                excess,
-            )
+        # Cached shapes of equal links are one object.
+        key = ("part", span.contents, theory, excess, str(link.quadratic_shapes))
+        part = remembered(key, undamped, shapes)
     if link.damped or shapes.damping is not None:
         part = replace(part, damping=link_damping(arm, index, part))
     return part
 
 
-def _undamped(link: Link, theory: Theory, span: Span, shapes: Shapes, excess: int) -> Flexible:
-    """Build the elastic part of a link, without damping.
-
-    The number of collocation nodes of an exact beam exceeds the number of its shape functions by
-    ``excess``.
-    """
-    exact = theory.bends(link)
-    nodes = collocate(span, shapes, excess) if exact else None
-    shortens = theory.stiffening and not exact  # series in the amplitudes
-    return Flexible.of(span, shapes, stiffening=shortens, extra=link.quadratic_shapes, nodes=nodes)
-
-
-def _sheared(arm: Arm, index: int, theory: Theory, span: Span, shapes: Shapes) -> Shapes:
+def _sheared(arm: Arm, index: int, span: Span, shapes: Shapes, *, shortens: bool) -> Shapes:
     """Return a link's shape functions plus their shear deflection, if its section shears."""
-    if theory.stiffening and not theory.bends(arm.links[index]):
+    if shortens:
         raise ModelError(
             f"{item(arm, index)}.section: {arm.link_names[index]} shears, which is possible "
             "only for exact and for linear beams. Write 'stiffening: false', or leave out the "
@@ -272,8 +257,8 @@ def _sheared(arm: Arm, index: int, theory: Theory, span: Span, shapes: Shapes) -
         )
     normalising = normalisation(arm.links[index].shapes)
     with naming_link(arm, index):
-        key = ("sheared", Same(shapes), span.contents, normalising)
-        return remembered(key, lambda: sheared(shapes, span, normalising))
+        key = ("sheared", span.contents, normalising)
+        return remembered(key, lambda: sheared(shapes, span, normalising), shapes)
 
 
 def reduced_part(arm: Arm, index: int) -> ReducedBody:
@@ -335,13 +320,14 @@ def sliding_shapes(arm: Arm, index: int, shapes_of: Callable[[int, Span], Shapes
     with naming_link(arm, index):
         if follows_length or isinstance(link.shapes, Elements):
             # Shapes at all lengths depend on the same options, boundary conditions and section.
-            key = ("following", Same(at(high)), full_span.contents, low, high)
-            return remembered(key, lambda: follow_length(at, full_span, (low, high)))
+            key = ("following", full_span.contents, low, high)
+            return remembered(key, lambda: follow_length(at, full_span, (low, high)), at(high))
         length = actuation.start.position or (low + high) / 2
         shapes = at(length)
         return remembered(
-            ("sliding", Same(shapes), full_span.contents, length, low, high),
+            ("sliding", full_span.contents, length, low, high),
             lambda: fixed_shapes(shapes, length, full_span, (low, high)),
+            shapes,
         )
 
 
@@ -353,9 +339,7 @@ def sliding_nodes(
         return None
 
     def make(excess: int) -> GrowingNodes:
-        return remembered(
-            ("grown", Same(sliding), excess), lambda: GrowingNodes.of(sliding, excess)
-        )
+        return remembered(("grown", excess), lambda: GrowingNodes.of(sliding, excess), sliding)
 
     with naming_link(arm, index):
         if theory.nodes is not None:
@@ -384,9 +368,7 @@ def sliding_damping(arm: Arm, index: int, sliding: SlidingShapes) -> Array | Non
     node = np.cos(np.pi * (np.arange(DAMPING_NODES) + 0.5) / DAMPING_NODES)
     lengths = (low + high) / 2 + (high - low) / 2 * node
     # Integrals depend on the section alone and are shared; damping ratios differ between arms.
-    parts = remembered(
-        ("along", Same(sliding)), lambda: [beam.at_length(length) for length in lengths]
-    )
+    parts = remembered("along", lambda: [beam.at_length(length) for length in lengths], sliding)
     rows = [link_damping(arm, index, part) for part in parts]
     m = len(sliding.names)
     fit = chebyshev.chebfit(node, np.reshape(rows, (DAMPING_NODES, m * m)), DAMPING_NODES - 1)

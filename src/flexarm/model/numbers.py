@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache, cached_property, partial
 from types import BuiltinFunctionType, FunctionType, MappingProxyType, NoneType
 from typing import Any
@@ -35,7 +35,16 @@ NOT_IN_EQUATIONS: tuple[tuple[type | tuple[type, ...], frozenset[str]], ...] = (
 )
 _UNCHANGED = frozenset({NoneType, bool, int, float, str})
 _field_names: Callable[[type], tuple[str, ...]] = cache(
-    lambda kind: tuple(field.name for field in fields(kind))
+    lambda kind: tuple(member.name for member in fields(kind))
+)
+# Names of all cached properties of a class and its base classes.
+_derived_names: Callable[[type], tuple[str, ...]] = cache(
+    lambda kind: tuple(
+        name
+        for cls in reversed(kind.__mro__)
+        for name, value in vars(cls).items()
+        if isinstance(value, cached_property)
+    )
 )
 _BY_TEXT = (np.generic, slice, ca.SX, ca.MX, ca.DM)
 
@@ -106,23 +115,17 @@ def write(value: Any, put: Put) -> None:
         # use.
         unseen = unseen_fields(value)
         write({k: entry for k, entry in value.__dict__.items() if k not in unseen}, put)
-    else:
-        _write_object(value, put)
-
-
-def _write_object(value: Any, put: Put) -> None:
-    if isinstance(value, FunctionType | BuiltinFunctionType):
+    elif isinstance(value, FunctionType | BuiltinFunctionType):
         put(f"{value.__module__}.{value.__qualname__};".encode())
-        return
-    kind = type(value)
-    put(f"{kind.__module__}.{kind.__qualname__}:".encode())
-    if isinstance(value, _BY_TEXT):
-        put(b"%a;" % (value,))
-    elif is_dataclass(value):
-        for name in _field_names(kind):
-            write(getattr(value, name), put)
     else:
-        write(value.__getstate__(), put)
+        put(f"{kind.__module__}.{kind.__qualname__}:".encode())
+        if isinstance(value, _BY_TEXT):
+            put(b"%a;" % (value,))
+        elif is_dataclass(value):
+            for name in _field_names(kind):
+                write(getattr(value, name), put)
+        else:
+            write(value.__getstate__(), put)
 
 
 _PLAIN = (NoneType, bool, int, str, bytes, slice, type, np.bool_, np.integer,
@@ -144,7 +147,6 @@ _CONSTANTS = frozenset({"restitution"})
 KEPT = "_numbers"  # attribute of a model that holds its cached numbers
 NUMBERS = "numbers"  # name of the last input of CasADi functions of a model with symbols
 Path = tuple[Any, ...]
-Take = Callable[[Any, int, Path], Any]
 
 
 class Whole:
@@ -187,25 +189,18 @@ class Whole:
         return self._value[key]
 
 
+@dataclass(frozen=True)
 class _NumberWalk:
-    """Traversal of a model that returns a copy of it with other numbers.
+    """Traversal of a model that returns a copy of it with other numbers."""
 
-    Parameters
-    ----------
-    take
-        Function of a number or array, the index of its group (a part of the model such as a link)
-        and its path. The function returns the replacement.
-    put
-        Function that receives all other content of the model, serialised to bytes.
-    note
-        Function that receives the path of a part whenever the part is read as a constant.
-    """
-
-    def __init__(self, take: Take, put: Callable[[bytes], object],
-                 note: Callable[[Path], object]) -> None:  # fmt: skip
-        self._take, self._put, self._note = take, put, note
-        self._open: dict[int, Any] = {}  # unfinished copies, by object id
-        self._groups: dict[Path, int] = {}
+    # Function of a number or array, the index of its group (a part of the model such as a link) and
+    # its path. The function returns the replacement.
+    take: Callable[[Any, int, Path], Any]
+    put: Put  # function that receives all other content of the model, serialised to bytes
+    # Function that receives the path of a part whenever the part is read as a constant.
+    note: Callable[[Path], object]
+    unfinished: dict[int, Any] = field(default_factory=dict)  # unfinished copies, by object id
+    groups: dict[Path, int] = field(default_factory=dict)
 
     def read(self, value: Any, path: Path = (), *, whole: bool = False) -> Any:
         """Return a copy of a model part with its numbers replaced by the function ``take``.
@@ -220,77 +215,58 @@ class _NumberWalk:
             Whether the part is a constant in the equations instead of being traversed.
         """
         if not whole and isinstance(value, _NUMBERS):
-            return self._number(value, path)
+            is_real = not isinstance(value, np.ndarray) or value.dtype.kind in "fO"
+            shape = b"%a%a:" % (is_real, value.shape) if isinstance(value, np.ndarray) else None
+            self.put(shape or b"number;")
+            if is_real:
+                return self.take(value, self.groups.setdefault(path[:2], len(self.groups)), path)
+            write(value, self.put)
+            return value
         if isinstance(value, _PLAIN):
-            write(value, self._put)
+            write(value, self.put)
             return value
         if isinstance(value, _SEQUENCES):
-            self._put(b"(%d:" % len(value))
+            self.put(b"(%d:" % len(value))
             entries = [self.read(entry, (*path, k), whole=whole) for k, entry in enumerate(value)]
             return tuple(entries) if isinstance(value, tuple) else entries
         if isinstance(value, _MAPPINGS):
-            self._put(b"{%a:" % (list(value),))
+            self.put(b"{%a:" % (list(value),))
             return {k: self.read(entry, (*path, k), whole=whole) for k, entry in value.items()}
         if whole or isinstance(value, _WHOLE):
-            self._put(b"whole;")
-            return Whole(value, lambda: self._note(path))
+            self.put(b"whole;")
+            return Whole(value, lambda: self.note(path))
         if isinstance(value, ca.SX | ca.DM):
-            write(value, self._put)
+            write(value, self.put)
             return value
         return self._object(value, path)
 
-    def _number(self, value: Any, path: Path) -> Any:
-        if isinstance(value, np.ndarray):
-            self._put(b"%a%a:" % (value.dtype.kind in "fO", value.shape))
-            if value.dtype.kind not in "fO":
-                write(value, self._put)
-                return value
-        else:
-            self._put(b"number;")
-        return self._take(value, self._groups.setdefault(path[:2], len(self._groups)), path)
-
     def _object(self, value: Any, path: Path) -> Any:
         kind = type(value)
-        if id(value) in self._open:
-            self._put(b"again;")
-            return self._open[id(value)]
-        self._put(f"{kind.__module__}.{kind.__qualname__}:".encode())
+        if id(value) in self.unfinished:
+            self.put(b"again;")
+            return self.unfinished[id(value)]
+        self.put(f"{kind.__module__}.{kind.__qualname__}:".encode())
         if isinstance(value, BaseModel):
             replacement: Any = value.model_copy()
             contents, unseen = dict(value.__dict__), unseen_fields(value)
         else:
             replacement, unseen = object.__new__(kind), frozenset[str]()
             field_names = _field_names(kind) if is_dataclass(value) else [*vars(value)]
-            derived = [] if isinstance(value, Model) else _derived(kind)
+            derived = () if isinstance(value, Model) else _derived_names(kind)
             contents = {name: getattr(value, name) for name in (*field_names, *derived)}
-        self._open[id(value)] = replacement
+        self.unfinished[id(value)] = replacement
         constants = next((names for entry, names in _WHOLE_FIELDS if isinstance(value, entry)), ())
         parts = replacement.__dict__
         for name, part in contents.items():
             if name in unseen:
                 continue
             if isinstance(value, Stops) and name in _CONSTANTS:
-                write(part, self._put)
+                write(part, self.put)
                 parts[name] = part
             else:
                 parts[name] = self.read(part, (*path, name), whole=name in constants)
-        del self._open[id(value)]
+        del self.unfinished[id(value)]
         return replacement
-
-
-_DERIVED: dict[type, list[str]] = {}
-
-
-def _derived(kind: type) -> list[str]:
-    """Return the names of all cached properties of a class and its base classes."""
-    if kind not in _DERIVED:
-        _DERIVED[kind] = [
-            name
-            for cls in reversed(kind.__mro__)
-            for name, value in vars(cls).items()
-            if isinstance(value, cached_property)
-        ]
-    return _DERIVED[kind]
 
 
 @dataclass(frozen=True)

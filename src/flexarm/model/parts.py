@@ -134,12 +134,11 @@ class Flexible(BeamData):
         *,
         stiffening: bool = False,
         extra: Sequence[QuadraticShape] = (),
-        nodes: Collocation | None = None,
     ) -> "Flexible":
-        """Compute the elastic part of a link from shape functions over a span, without damping.
+        """Compute the elastic part of a link from shape functions over a span.
 
-        With ``stiffening``, displacements include the axial shortening due to bending; ``extra``
-        are quadratic shapes of the link.
+        The part has no damping and no collocation nodes. With ``stiffening``, displacements
+        include the axial shortening due to bending; ``extra`` are quadratic shapes of the link.
         """
         integrals, points = integrate(span, shapes, stiffening=stiffening, extra=extra)
         edges, tip = union(span.edges, shapes.edges), np.array([span.length])
@@ -152,7 +151,7 @@ class Flexible(BeamData):
         )
         return cls(
             span, shapes, integrals, points, shape, angle, tip_quadratic, angle_quadratic,
-            root_angle, np.zeros_like(shapes.stiffness), nodes,
+            root_angle, np.zeros_like(shapes.stiffness), None,
         )  # fmt: skip
 
     @property

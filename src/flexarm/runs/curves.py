@@ -255,11 +255,13 @@ def undersampling_note(model: Model, t: Array, q: Array, v: Array, remedy: str =
     neighbours, which is valid for any sampling interval.
     """
     curves = curves_of(model, q[0])
-    errors = prediction_errors(curves, t, q, v)
+    if len(t) < 3 or not len(curves.rows):
+        return ""
+    values, rates = q @ curves.rows.T, v @ curves.rows.T
+    errors = off_cubics(t, values, rates) / curves.scales(values)
     k = int(np.argmax(errors))
     if errors[k] <= CUBIC_ERROR:
         return ""
-    values, rates = q @ curves.rows.T, v @ curves.rows.T
     alternations = [x[1:-1, k] - (x[:-2, k] + x[2:, k]) / 2 for x in (values, rates)]
     sizes = [float(np.linalg.norm(x)) for x in alternations]
     if 0.0 in sizes:  # the rates are inconsistent with the values
@@ -270,14 +272,6 @@ def undersampling_note(model: Model, t: Array, q: Array, v: Array, remedy: str =
         f"{np.median(np.diff(t)):.2g} s do not resolve. Curves through them are not the motion. "
         f"{remedy or f'Take a dt of {1 / (SAMPLES_PER_PERIOD * frequency):.1g} s.'}"
     )
-
-
-def prediction_errors(curves: Curves, t: Array, q: Array, v: Array) -> Array:
-    """Return each curve's relative error of samples predicted by cubics from neighbours."""
-    if len(t) < 3 or not len(curves.rows):
-        return np.zeros(1)
-    values, rates = q @ curves.rows.T, v @ curves.rows.T
-    return np.asarray(off_cubics(t, values, rates) / curves.scales(values))
 
 
 def hermite(t0: Array, t1: Array, t: Array, y: Array, dy: Array) -> tuple[Array, Array]:

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from flexarm.accuracy.momentum import MomentumBalance, compare_momenta
-from flexarm.arguments import formerly
+from flexarm.arguments import Renamed
 from flexarm.arm.summary import Summary
 from flexarm.constants import ACCUMULATED
 from flexarm.engine.functions import keep_note, noted
@@ -117,13 +117,14 @@ class Repetition:
         return cost is not None and float(cost) * self.seconds <= limit
 
 
-@formerly(
-    works="work_integrals", anchors="reference_attitudes", happenings="event_records", legs="phases"
-)
 @dataclass(frozen=True, eq=False)
-class RunData:
+class RunData(Renamed):
     """A simulated motion at T instants, as arrays."""
 
+    _former_names: ClassVar = {
+        "works": "work_integrals", "anchors": "reference_attitudes",
+        "happenings": "event_records", "legs": "phases",
+    }  # fmt: skip
     model: Model  # the arm
     t: Array  # time [s], (T,)
     q: Array  # coordinates in the order of ``model.names``, (T, n)
@@ -291,10 +292,14 @@ class RunData:
         if self.judged == "off":
             return errors_off()
         why = CARRIED if any(phase.tip is not None for phase in self.phases) else self.missed
+        repetition = self.repetition
+        compares = repetition is not None and repetition.other is not None
+        if repetition is not None and self.judged != "computed":
+            compares = compares and self.judged == "auto" and repetition.is_cheap
         estimates = run_errors(
             self.model, self.motion, self.validity, solved=self._solved(),
             at_rest=None if self.at_rest is None else partial(self.at_rest, self),
-            compare=self._compare if self._compares else None, why=why,
+            compare=self._compare if compares else None, why=why,
         )  # fmt: skip
         if self.paper or self.model.tip_rotation == "first-order":
             return replace(estimates, model=None, parts=estimates.parts | {"theory": None})
@@ -318,14 +323,6 @@ class RunData:
             self.model, self.motion, closer_motion, rtol=self.rtol, falls=error_ratio,
             steps=self.statistics.steps, balance=max(self.balance_errors.values()),
         )  # fmt: skip
-
-    @property
-    def _compares(self) -> bool:
-        """Whether errors are computed by runs of arms with more shapes or better theory."""
-        repetition = self.repetition
-        if repetition is None or repetition.other is None:
-            return False
-        return self.judged == "computed" or (self.judged == "auto" and repetition.is_cheap)
 
     def _compare(self) -> "RicherRuns":
         """Compute the errors of shapes and of the links' theory by runs of more accurate arms."""

@@ -101,24 +101,20 @@ class Run(RunData):
                 f"the motion cannot be judged, since its simulation stopped: {self.reason}"
             )
         relative_band = require_number("band", band, least=0.0, largest=1.0)
+        if after is None and not self.own:
+            raise FlexarmError(
+                "after: give the time [s] at which the motion ends. It does not follow from the "
+                "arm's file, since the run had other inputs."
+            )
         if after is None:
-            after = self._motion_end()
+            end = motion_end(self.model, [(event.t, event.what) for event in self.event_records])
+            after = max([end, *(float(self.t[phase.first]) for phase in self.phases)])
         after = require_number("after", after, least=float(self.t[0]), unit="s")
         if after > self.t[-1]:
             raise FlexarmError(
                 f"after: must be at most {self.t[-1]:.6g} s, the end of the run, got {after:.6g} s"
             )
         return settling(self.t, self.tip, after, relative_band)
-
-    def _motion_end(self) -> float:
-        """Return the time [s] at which the last input, motion or event has ended."""
-        if not self.own:
-            raise FlexarmError(
-                "after: give the time [s] at which the motion ends. It does not follow from the "
-                "arm's file, since the run had other inputs."
-            )
-        end = motion_end(self.model, [(event.t, event.what) for event in self.event_records])
-        return max([end, *(float(self.t[phase.first]) for phase in self.phases)])
 
     def along(self, stations: ArrayLike | None = None) -> "xarray.Dataset":
         """Compute deflection, slope and twist along each flexible link.

@@ -108,7 +108,7 @@ def limits(model: Model, q: Array) -> dict[str, float | None]:
         if link is None:
             sizes["slope"] = body.tip_angles(q)
         else:
-            points = stations * link.end
+            points = stations * link.beam.span.length
             curvatures = link.curvatures(points, stiffening=model.stiffening)
             sizes |= {
                 "slope": np.hypot(link.values("y", points, 1), link.values("z", points, 1)),

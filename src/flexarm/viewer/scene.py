@@ -200,7 +200,7 @@ def _moves(part: LinkModel) -> list[dict[str, Any]]:
 def _shape(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[str, Any]:
     """Return page data on shape functions at points along a link."""
     link = _bent(model, part)
-    shapes, points = link.shapes, np.linspace(0.0, link.end, STATIONS)
+    shapes, points = link.shapes, np.linspace(0.0, link.beam.span.length, STATIONS)
     curvatures = np.stack([shapes.values("y", points, 2), shapes.values("z", points, 2)], axis=1)
     data = {
         "column": column,
@@ -219,7 +219,7 @@ def _shape(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[s
 
 def rigidity(link: Deformed, points: Array) -> Array:
     """Return EIz and EIy [N m^2] at S points along a link, (S, 2); 0 in rigid directions."""
-    span, names = link.span, ("EIz", "EIy")
+    span, names = link.beam.span, ("EIz", "EIy")
     return np.stack([span.at(k, points) if span.has(k) else 0 * points for k in names], axis=1)
 
 

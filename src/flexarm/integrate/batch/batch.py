@@ -2,13 +2,13 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
 from flexarm.arguments import (
+    Renamed,
     WithUnit,
-    formerly,
     listed,
     refused,
     require_array,
@@ -126,8 +126,7 @@ class InPlace:
     rows: Array | DeviceArray
 
 
-@formerly(anchors="reference_attitudes")
-class Batch:
+class Batch(Renamed):
     """Several arms that advance together in steps of equal duration.
 
     Attributes
@@ -137,6 +136,8 @@ class Batch:
     names, input_names
         Names of coordinates and of inputs, in the order of their columns.
     """
+
+    _former_names: ClassVar = {"anchors": "reference_attitudes"}
 
     def __init__(
         self, kinds: Sequence[InitialValueProblem], kind_of: Ints, dt: float, device: str

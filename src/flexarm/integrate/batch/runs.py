@@ -6,14 +6,14 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexarm.arguments import (
+    Renamed,
     WithUnit,
-    formerly,
     refused,
     require_number,
     require_path,
@@ -234,8 +234,7 @@ def _last(solution: Solution) -> Solution:
     )
 
 
-@formerly(works="work_integrals")
-class Runs(Sequence[Run]):
+class Runs(Renamed, Sequence[Run]):
     """Runs of an arm as arrays (run, time, coordinate); ``runs[k]`` builds a single `Run`.
 
     Attributes
@@ -251,6 +250,8 @@ class Runs(Sequence[Run]):
     judged
         Method and reason, by run number, for runs that were repeated with a smaller tolerance.
     """
+
+    _former_names: ClassVar = {"works": "work_integrals"}
 
     def __init__(
         self,

@@ -170,7 +170,7 @@ def _run_trials(
 def _by_spectrum(task: InitialValueProblem, rtol: float) -> tuple[Method, str]:
     """Return the method chosen by mode frequencies, damping and tolerance, and the reason."""
     spread = task.vibration.fastest / max(task.vibration.slowest, 1e-12)
-    is_smooth = tangent_pays(task) and rtol < 5e-3 and not task.jumps_inside
+    is_smooth = tangent_pays(task) and rtol < 5e-3 and not len(task.jumps_inside)
     if not task.motion.actuators.states and task.damped and is_smooth and _is_quiet(task, rtol):
         return RODAS4, ", damped and smoothly driven: its steps are the longest"
     if task.damped:
@@ -417,8 +417,9 @@ def solution(
     rates, calls = _rates(task), 0.0 if period is None else duration / period
     steps_by_cause = {name: duration * _steps_per_second(task, method, rtol, name, rate)
              for name, rate in rates.items()}  # fmt: skip
-    steps = FEWEST_STEPS + max(steps_by_cause.values()) + 3 * task.jumps_inside + calls
-    steps_by_cause |= {"the calls of a law": calls, "the jumps of inputs": 3.0 * task.jumps_inside}
+    jumps = 3.0 * len(task.jumps_inside)
+    steps = FEWEST_STEPS + max(steps_by_cause.values()) + jumps + calls
+    steps_by_cause |= {"the calls of a law": calls, "the jumps of inputs": jumps}
     main_cause = max(steps_by_cause, key=lambda name: steps_by_cause[name])
     if not method.adaptive:
         length = step or equal_step(method, task.vibration, duration, rtol, None)

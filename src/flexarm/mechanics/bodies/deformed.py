@@ -7,8 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from flexarm.arm.link import QuadraticShape
-from flexarm.links.base import Direction, Shapes, Span
-from flexarm.links.collocation import Collocation
+from flexarm.links.base import Direction, Shapes
 from flexarm.links.integrals import quadratic_displacement
 from flexarm.mechanics.bodies.exact.tangents import Entire
 from flexarm.model import BeamData
@@ -39,30 +38,10 @@ class Deformed:
         """Shapes as functions of s: the distance x [m], or for a sliding link xi = x/l."""
         return self.beam.parents
 
-    @property
-    def nodes(self) -> Collocation | None:
-        """Collocation nodes of an exact beam, else None."""
-        return self.beam.nodes
-
-    @property
-    def span(self) -> Span:
-        """Section properties as functions of s."""
-        return self.beam.span
-
     def section(self, name: str, places: Array, nu: int = 0) -> Array:
         """Compute a section property, or its first x-derivative, at P positions, (T, P)."""
         table = np.stack([taper.at(name, places, nu) for taper in self.beam.tapers])
         return np.asarray(self.scale[:, None] ** (np.arange(len(table)) - nu) @ table)
-
-    @property
-    def end(self) -> float:
-        """Coordinate s at the tip of the (exposed) span."""
-        return self.beam.span.length
-
-    @property
-    def length(self) -> Array:
-        """Length of the (exposed) span [m], (T,)."""
-        return self.scale * self.end
 
     def values(self, direction: Direction, places: Array, nu: int = 0) -> Array:
         """Compute a displacement [m] or twist [rad] at P positions, (T, P).
@@ -85,10 +64,6 @@ class Deformed:
         d, stiffness = self.amplitudes, self.shapes.stiffness
         return np.asarray(np.einsum("ti,ij,tj->t", d, stiffness, d, optimize=True) / 2)
 
-    def has(self, direction: Direction) -> bool:
-        """Return whether any shape has a component in a direction."""
-        return bool(self.shapes.moving(direction))
-
     def curvatures(self, places: Array, *, stiffening: bool) -> tuple[Array, Array]:
         """Compute the curvatures of sections along y and z [1/m] at P positions, (T, P) each.
 
@@ -96,7 +71,7 @@ class Deformed:
         ``v'' + v' (v' v'' + w' w'')/2`` to third order; its square is the integrand of the elastic
         energy.
         """
-        if self.nodes is not None:
+        if self.beam.nodes is not None:
             return self.strains(places)[:2]
         y, z = self.values("y", places, 2), self.values("z", places, 2)
         if not stiffening:
@@ -137,9 +112,9 @@ class Deformed:
 
         ``extra`` are quadratic shapes of the link.
         """
-        places = stations * self.end
+        places = stations * self.beam.span.length
         twist = self.values("twist", places)
-        if self.nodes is not None:
+        if self.beam.nodes is not None:
             placed, tangents = self.axis(places)
             straight = np.outer(self.scale, places)[:, :, None] * np.array([1.0, 0.0, 0.0])
             return Along(placed - straight, tangents - np.array([1.0, 0.0, 0.0]), twist)
@@ -167,8 +142,8 @@ class Deformed:
 
         The length of each tangent vector is the stretch ratio of the axis.
         """
-        assert self.nodes is not None
-        nodes, d = self.nodes, self.amplitudes
+        nodes, d = self.beam.nodes, self.amplitudes
+        assert nodes is not None
         at = [d @ rows.T / self.scale[:, None] for rows in (*nodes.bend, nodes.stretch)]
         tangents = _tangents(at[0], at[1]) * (nodes.straight + at[2])[:, :, None]
         placed = np.einsum("asg,tga->tsa", nodes.reach(places), tangents, optimize=True)

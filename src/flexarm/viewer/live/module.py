@@ -102,10 +102,7 @@ class LiveProblem(InitialValueProblem):
     @property
     def breaks(self) -> Array:
         """Times [s] at which inputs, wrenches, motions or targets are discontinuous."""
-        return np.union1d(
-            jumps([channel for group in self.groups[:3] for channel in group]),
-            self.arm.programme.breaks,
-        )
+        return np.union1d(jumps(self.groups[:3]), self.arm.programme.breaks)
 
     @property
     def state(self) -> Array:
@@ -220,7 +217,7 @@ def live_module(arm: LiveArm, task: InitialValueProblem, step: float) -> LiveMod
             [last_time(member.profile) for member in (*task.groups[1], *task.groups[2])],
             default=np.inf,
         ),
-        float(problem.breaks.max(initial=0.0)),
+        float(jumps(problem.groups).max(initial=0.0)),
     )
 
 
