@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from textwrap import fill, indent
+from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from flexarm.arguments import (
@@ -369,15 +369,13 @@ OPTIONS: dict[str, Option] = {
 # Names and descriptions of the options, as entries of a docstring.
 DESCRIPTIONS = "\n".join(
     f"    {name}\n"
-    + indent(
-        fill(
-            f"{option.help[0].upper()}{option.help[1:]}"
-            + (f" [{option.unit}]" if option.unit not in ("", "1") else "")
-            + (f": {', '.join(option.words)}" if option.words else "")
-            + f". {option.more}",
-            92,
-        ),
-        " " * 8,
+    + fill(
+        f"{option.help[0].upper()}{option.help[1:]}"
+        + (f" [{option.unit}]" if option.unit not in ("", "1") else "")
+        + (f": {', '.join(option.words)}" if option.words else "")
+        + f". {option.more}",
+        initial_indent="        ",
+        subsequent_indent="        ",
     )
     for name, option in OPTIONS.items()
 )
