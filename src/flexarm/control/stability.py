@@ -56,6 +56,7 @@ from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model
 from flexarm.runs.run import Run
 from flexarm.spatial import Array
+from flexarm.threads import one_blas_thread
 
 
 @dataclass(frozen=True)
@@ -347,6 +348,7 @@ class Margins:
     distance: float
 
 
+@one_blas_thread
 def margins_of(A: Array, b: Array, c: Array) -> Margins:
     """Return the stability margins of the loop ``c (s - A)^-1 b`` under negative feedback.
 
