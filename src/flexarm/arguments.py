@@ -8,6 +8,7 @@ import operator
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context
 from functools import wraps
 from inspect import signature
 from numbers import Real
@@ -112,6 +113,16 @@ def shown(value: object) -> str:
     except Exception:
         text = ""
     return text if 0 < len(text) <= VALUE_LENGTH else f"a value of type {type(value).__name__}"
+
+
+def digits(value: float, count: int = 2, *, up: bool = False) -> str:
+    """Return a number as text with few significant digits, rounded up if it is a bound.
+
+    Numbers of 10 or more have no exponent.
+    """
+    rounding = ROUND_CEILING if up else ROUND_HALF_EVEN
+    rounded = float(Context(prec=count, rounding=rounding).create_decimal(repr(float(value))))
+    return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:g}"
 
 
 def is_number(value: object, *, finite: bool = True) -> bool:

@@ -283,7 +283,7 @@ def test_an_equilibrium_states_what_a_run_at_rest_does() -> None:
 def test_no_error_is_said_to_be_none_and_not_0() -> None:
     model, shapes, _ = at_rest(ARC).errors.lines()
     assert model.startswith("error of the model: none, against beams")
-    assert " 1.7 % of the deflections" in shapes
+    assert " 1.8 % of the deflections or less" in shapes
 
 
 @pytest.mark.campaign

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from flexarm.accuracy.constants import FIRST_FREQUENCIES, PRINTED_SUMS, REMEDY_ABOVE
 from flexarm.accuracy.stated import CONVERGE, MODEL_AGAINST, SHAPES_AGAINST
+from flexarm.arguments import digits
 
 AGAINST = {
     "model": (
@@ -57,10 +58,12 @@ def frequency_lines(errors: Sequence[FrequencyErrors | None]) -> list[str]:
     for kind, (against, remedy) in AGAINST.items():
         values = [getattr(error, kind) for error in first]
         advice = f"; {remedy}" if max(values) > REMEDY_ABOVE else ""
-        amount = f"{100 * max(values):.2g} % {scope} or less" if max(values) else "none"
+        amount = (
+            f"{digits(100 * max(values), up=True)} % {scope} or less" if max(values) else "none"
+        )
         lines.append(f"error of the {kind}: {amount}, against {against}{advice}")
     if len(estimates) > 1:
-        sums = ", ".join(f"{100 * error.total:.2g}" for error in estimates[:PRINTED_SUMS])
+        sums = ", ".join(digits(100 * error.total, up=True) for error in estimates[:PRINTED_SUMS])
         ellipsis = ", ..." if len(estimates) > PRINTED_SUMS else ""
         lines.append(f"all three, frequency by frequency: {sums}{ellipsis} % or less")
     return lines

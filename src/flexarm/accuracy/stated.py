@@ -18,6 +18,7 @@ from flexarm.accuracy.integration import IntegrationError, common_samples
 from flexarm.accuracy.momentum import largest_norm
 from flexarm.accuracy.richer import can_grow, enriched, is_complete, why_fixed
 from flexarm.accuracy.validity import LinkValidity, Validity
+from flexarm.arguments import digits
 from flexarm.constants import ACCUMULATED
 from flexarm.errors import FlexarmError
 from flexarm.mechanics.deformed import flexible_links, tip_deflection
@@ -224,7 +225,7 @@ class RunErrors:
         is_small = self.shapes is not None and self.shapes <= REMEDY_ABOVE
         notes = [] if is_small else [self.why or CONVERGE]
         if self.compared is not None:
-            text += f", {1e3 * self.compared.tip:.2g} mm at the tip"
+            text += f", {digits(1e3 * self.compared.tip, up=True)} mm at the tip"
         if self.compared is not None and not self.compared.converged:
             notes.insert(0, "not converged, it may be larger")
         if self.estimated and self.shapes is not None:
@@ -242,8 +243,8 @@ def _share(value: float | None, reference: str = "deflections", *, about: bool =
     if value > 1:
         return f"may exceed 100 % of the {reference} (a rough estimate)"
     if about and value:
-        return f"about {100 * value:.1g} % of the {reference}"
-    return f"{100 * value:.2g} % of the {reference} or less" if value else "none"
+        return f"about {digits(100 * value, 1)} % of the {reference}"
+    return f"{digits(100 * value, up=True)} % of the {reference} or less" if value else "none"
 
 
 def _solved_line(solved: IntegrationError, against: str) -> str:
@@ -251,9 +252,9 @@ def _solved_line(solved: IntegrationError, against: str) -> str:
     error, remedy = solved.error, "ask for a smaller --rtol (rk4: --step)"
     amount = _share(error, "motion")
     if error is not None and solved.at_least:
-        amount = f"about {100 * error:.2g} % of the motion or more"
+        amount = f"about {digits(100 * error)} % of the motion or more"
     if error is None and solved.rtol is not None:
-        allowed = f"{100 * solved.rtol:.2g} %"
+        allowed = f"{digits(100 * solved.rtol)} %"
         return f"error of the integration: not computed, the tolerance is {allowed}"
     notes = [] if error is not None and error <= REMEDY_ABOVE and not solved.beyond else [remedy]
     if solved.beyond:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from flexarm.arguments import digits
 from flexarm.cli.console import (
     ARM,
     arg,
@@ -270,9 +271,9 @@ def _cost_lines(report: "Report") -> list[str]:
     """Return lines on the CPU time per second of a run, with all and with half of the shapes."""
     lines = []
     for cost in report.costs:
-        speed = f"{cost.seconds:.2g} s of CPU"
+        speed = f"{digits(cost.seconds)} s of CPU"
         if not cost.shapes:
-            steps = f"{_about(cost.steps)} steps of {cost.method}"
+            steps = f"{digits(cost.steps)} steps of {cost.method}"
             lines.append(f"Estimated cost of 1 s of a run: {speed} ({steps}).")
             continue
         listed = [f"{link} " + ", ".join(f"{key} {n}" for key, n in numbers.items() if n)
@@ -283,15 +284,9 @@ def _cost_lines(report: "Report") -> list[str]:
         change = max(100 * cost.frequency_change, LEAST_CHANGE)
         lines.append(
             f"With half the shapes ({counts}): {speed}, and an error of the slowest frequency of "
-            f"{change:.2g} %{' or less' if change == LEAST_CHANGE else ''}."
+            f"{digits(change, up=True)} %{' or less' if change == LEAST_CHANGE else ''}."
         )
     return lines
-
-
-def _about(value: float) -> str:
-    """Return a number as text with two significant digits and no exponent."""
-    rounded = float(f"{value:.2g}")
-    return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:g}"
 
 
 def _notes_of_files(report: "Report") -> list[str]:

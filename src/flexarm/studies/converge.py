@@ -9,6 +9,7 @@ import numpy as np
 from flexarm.accuracy.constants import REMEDY_ABOVE
 from flexarm.arguments import (
     WithUnit,
+    digits,
     refused,
     require_count,
     require_flag,
@@ -527,4 +528,4 @@ def _model_advice(result: Convergence) -> list[str]:
 
 
 def _percent(value: float) -> str:
-    return f"{100 * value:.2g} %"
+    return f"{digits(100 * value)} %"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.arguments import require_function
+from flexarm.arguments import digits, require_function
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError, ModelError
@@ -94,7 +94,7 @@ class Optimum(Summarised):
         elif self.refuted:
             lines.append(
                 f"no optimum was found. After {SEARCHES} searches a nearby design is better by "
-                f"{100 * self.refuted:.2g} %. Use a smaller rtol, or narrow the ranges."
+                f"{digits(100 * self.refuted)} %. Use a smaller rtol, or narrow the ranges."
             )
         else:
             lines.append(f"no design within {100 * NEAR:g} % of the ranges around it is better")

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from flexarm.arguments import digits
 from flexarm.cli.console import (
     ARM,
     Misuse,
@@ -123,7 +124,7 @@ def _write(result: "Convergence", arm: "Arm", out: Path | None, *, force: bool) 
     if out is not None:
         note = (
             f"# Shapes by flexarm converge: with --rtol {answer.rtol:g} tip deflections are off by "
-            f"{100 * answer.estimate:.2g} %\n# of their range or less in a run of "
+            f"{digits(100 * answer.estimate, up=True)} %\n# of their range or less in a run of "
             f"{result.t_end:g} s.\n"
         )
         text = note + dumps(change_arm(arm, answer.changes))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from flexarm.arguments import digits
 from flexarm.arm import Arm
 from flexarm.arm.shapes import Counted, Elements
 from flexarm.engine.functions import keep_note, noted
@@ -353,8 +354,8 @@ def consider(
 def _time(seconds: float) -> str:
     for size, name in ((3.156e7, "years"), (86400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
         if seconds >= size:
-            return f"{seconds / size:.2g} {name}"
-    return f"{seconds:.2g} s"
+            return f"{digits(seconds / size)} {name}"
+    return f"{digits(seconds)} s"
 
 
 def shape_numbers(arm: Arm) -> list[int]:
@@ -400,8 +401,8 @@ def with_phases(effort: Effort, arm: Arm, phases: int) -> Effort:
     seconds_each = preparation(arm, 0).seconds
     compile_time = phases * seconds_each
     cause = effort.cause if effort.seconds >= compile_time else (
-        f"{phases} phases between events have equations of their own, {seconds_each:.2g} s each to "
-        "compile. Let fewer joints brake, or let brakes never slip (no 'effort')"
+        f"{phases} phases between events have equations of their own, {digits(seconds_each)} s "
+        "each to compile. Let fewer joints brake, or let brakes never slip (no 'effort')"
     )  # fmt: skip
     return replace(effort, seconds=effort.seconds + compile_time, cause=cause)
 
@@ -431,7 +432,7 @@ def solution(
         # A trial may take few steps only because hardly anything moves at the start.
         if seconds > PROBED_TIME or trial[0] < 0.1 * seconds:
             seconds, steps = trial
-    cause = f"{steps:.2g} steps of {method.name} follow {main_cause}"
+    cause = f"{digits(steps)} steps of {method.name} follow {main_cause}"
     cause += f" of {rates[main_cause]:.3g} rad/s" if main_cause in rates else ""
     return Effort(
         seconds + LAW_CALL_TIME * calls, LAW_CALL_MEMORY * calls, f"{cause}. {REMEDIES[main_cause]}"
