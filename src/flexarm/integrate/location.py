@@ -136,7 +136,7 @@ def other_crossing(m: IntegratorState) -> float:
 @kernel
 def locate(m: IntegratorState) -> float:
     """Return the time [s] of the first event in the last step; -1 if there is none."""
-    crossing = m.peak
+    crossing: float = m.peak
     if exits_at(m, crossing) < 0:  # only the cubic or rounding is outside
         crossing = other_crossing(m)
     index = first_out_of_bounds(m)

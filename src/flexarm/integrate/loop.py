@@ -2,11 +2,18 @@
 
 import math
 
-from flexarm.integrate.constants import STEP_GROWTH, STEP_SAFETY, STEP_SHRINKAGE, UNEVEN_STEP
+from flexarm.integrate.constants import (
+    CLOSE_VERTEX,
+    STEP_GROWTH,
+    STEP_SAFETY,
+    STEP_SHRINKAGE,
+    UNEVEN_STEP,
+    VERTEX_SEARCHES,
+)
 from flexarm.integrate.state import IntegratorState, contact_step, kinetic, widen
 from flexarm.integrate.system import enter_pieces, prescribe, rates, rounding
 from flexarm.loops.kernel import kernel
-from flexarm.loops.language import Array, run_kernel
+from flexarm.loops.language import Array, floats, run_kernel
 from flexarm.loops.sums import copy
 
 # Return codes of `march`.
@@ -80,12 +87,47 @@ def exits_at(m: IntegratorState, t: float) -> int:
 
 
 @kernel
-def evaluate_within(m: IntegratorState, t: float, row: int) -> int:
-    """Evaluate and store event functions at t in the last step; return the result of `exits_at`."""
-    index: int = exits_at(m, t)
-    copy(m.event_count, m.event_values, m.inner_values[row * m.event_count :])
-    m.peak = t
-    return index
+def margin(m: IntegratorState, k: int, value: float) -> float:
+    """Return the distance of a value from the bounds of event function k, negative outside."""
+    distance: float = min(value - m.event_low[k], m.event_high[k] - value)
+    return distance
+
+
+@kernel
+def dips_outside(m: IntegratorState, k: int, j: int) -> int:
+    """Return 1 if event function k leaves its bounds near quarter j of the last step; else 0.
+
+    The function is evaluated at the vertex of a parabola through three places, which is then one of
+    the three, as long as the vertex is close to a bound.
+    """
+    x = floats(3)
+    z = floats(3)
+    largest = -1.0
+    for i in range(3):
+        x[i] = 0.25 * float(j - 1 + i)
+        z[i] = margin(m, k, m.inner_values[(j - 1 + i) * m.event_count + k])
+        largest = max(largest, z[i])
+    for _ in range(VERTEX_SEARCHES):
+        left = (z[1] - z[0]) / (x[1] - x[0])
+        bend = ((z[2] - z[1]) / (x[2] - x[1]) - left) / (x[2] - x[0])
+        vertex = 0.5 * (x[0] + x[1] - left / bend)
+        least = z[0] - bend * (vertex - x[0]) * (vertex - x[0])
+        if not (bend > 0.0 and x[0] < vertex < x[2] and least < CLOSE_VERTEX * (largest - least)):
+            return 0
+        m.peak = m.t_old + vertex * m.last_step
+        if exits_at(m, m.peak) >= 0:
+            return 1
+        z_vertex = margin(m, k, m.event_values[k])
+        later = 2 if vertex > x[1] else 0
+        if z_vertex < z[1]:
+            x[2 - later] = x[1]
+            z[2 - later] = z[1]
+            x[1] = vertex
+            z[1] = z_vertex
+        else:
+            x[later] = vertex
+            z[later] = z_vertex
+    return 0
 
 
 @kernel
@@ -98,21 +140,14 @@ def leaves_bounds_within(m: IntegratorState) -> int:
     copy(count, m.event_values, m.inner_values[4 * count :])
     copy(count, m.event_rates, m.inner_values[5 * count :])
     for j in range(1, 4):
-        if evaluate_within(m, m.t_old + 0.25 * j * m.last_step, j) >= 0:
+        m.peak = m.t_old + 0.25 * float(j) * m.last_step
+        if exits_at(m, m.peak) >= 0:
             return 1
+        copy(count, m.event_values, m.inner_values[j * count :])
     for j in range(1, 4):
         for k in range(count):
-            a = m.inner_values[(j - 1) * count + k]
-            b = m.inner_values[j * count + k]
-            c = m.inner_values[(j + 1) * count + k]
-            if (b - a) * (c - b) < 0.0:
-                curvature = a - 2.0 * b + c
-                value = b - 0.125 * (a - c) * (a - c) / curvature
-                offset = 0.5 * (a - c) / curvature
-                if value < m.event_low[k] or value > m.event_high[k]:
-                    if evaluate_within(m, m.t_old + 0.25 * (j + offset) * m.last_step, j) >= 0:
-                        return 1
-                    m.inner_values[j * count + k] = b
+            if dips_outside(m, k, j) == 1:
+                return 1
     copy(count, m.inner_values[4 * count :], m.event_values)
     copy(count, m.inner_values[5 * count :], m.event_rates)
     m.peak = m.t
