@@ -23,7 +23,15 @@ export function makeAround(data, reach) {
     (motion.bodies ?? []).map((body) => makeBody(body, motion.t.values, ball, run, reach)),
   );
   for (const each of bodies.flat()) group.add(each.ball, each.rod);
-  return { group, walls, wall, edge, ball, bodies, obstacles: data.obstacles ?? [] };
+  const riding = data.motions.flatMap((motion) =>
+    (motion.walls ?? []).map((solid) => ({ ...solid, times: motion.t.values, frame: new Group() })),
+  );
+  for (const solid of riding) {
+    const centre = new Vector3(...solid.point);
+    solid.frame.add(...makeWall({ wall, edge }, solid, { centre, radius: 0.3 * reach }));
+    group.add(solid.frame);
+  }
+  return { group, walls, wall, edge, ball, bodies, riding, obstacles: data.obstacles ?? [] };
 }
 
 /** Draws the obstacles as large as the surroundings of what moves ask for. */
@@ -110,8 +118,18 @@ function makeBody(body, times, material, run, reach) {
   return { ...body, times, run, ball, rod, size };
 }
 
-/** Moves the bodies to where they are at a time; those that are held go with the tip as it is drawn. */
-export function placeBodies({ bodies }, arms, t) {
+/** Moves bodies and obstacles to where they are at a time; bodies that are held go with the tip as it is drawn. */
+export function placeBodies({ bodies, riding }, arms, t) {
+  for (const { pose, times, frame } of riding) {
+    const [, samples] = pose.shape;
+    const i = sampleAt(times, t);
+    const next = Math.min(i + 1, samples - 1);
+    const part = times[next] > times[i] ? Math.min(Math.max((t - times[i]) / (times[next] - times[i]), 0), 1) : 0;
+    const [from, to] = [i, next].map((k) => Array.from({ length: 12 }, (_, c) => pose.values[c * samples + k]));
+    frame.position.set(...[0, 1, 2].map((k) => from[k] + part * (to[k] - from[k])));
+    const [turn, end] = [from, to].map((row) => new Quaternion().setFromRotationMatrix(matrix(row.slice(3))));
+    frame.quaternion.slerpQuaternions(turn, end, part);
+  }
   for (const body of bodies.flat()) {
     const [from, to] = [0, 3].map((column) => placeAt(body, column, arms[body.run].pose.tip, t));
     body.ball.position.copy(to);

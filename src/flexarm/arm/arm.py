@@ -296,6 +296,8 @@ class Arm(Part):
                     "point",
                     "link",
                 )
+            if contact.obstacle.on is not None:
+                self._check_point(contact.obstacle.on, "contacts", i, "obstacle", "on")
         for i, spring in enumerate(self.springs):
             for k, point in enumerate(spring.between):
                 self._check_point(point, "springs", i, "between", k)

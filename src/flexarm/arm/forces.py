@@ -83,7 +83,19 @@ class Point(Part):
 AnyPoint = Point | Literal["tip"]
 
 
-class Plane(Part):
+class PlacedObstacle(Part):
+    """An obstacle, fixed in the world or, with ``on``, to the section of a link or to the base."""
+
+    on: AnyPoint | None = None
+
+    @model_validator(mode="after")
+    def _is_carried(self) -> Self:
+        if isinstance(self.on, Point) and self.on.world is not None:
+            raise fault("an obstacle without 'on' is fixed in the world. Leave 'on' out.", "on")
+        return self
+
+
+class Plane(PlacedObstacle):
     """Half-space behind a plane through ``point``; ``normal``, of any length, points outward."""
 
     kind: Literal["plane"]
@@ -97,7 +109,7 @@ class Plane(Part):
         return self
 
 
-class Sphere(Part):
+class Sphere(PlacedObstacle):
     """A solid ball or, with ``inside``, the space around a spherical hollow."""
 
     kind: Literal["sphere"]
@@ -106,7 +118,7 @@ class Sphere(Part):
     inside: Flag = False
 
 
-class Box(Part):
+class Box(PlacedObstacle):
     """A solid box: centre, edge lengths, and rotation about the fixed x, then y, then z axis."""
 
     kind: Literal["box"]
@@ -130,7 +142,7 @@ class ContactFriction(Part):
 
 
 class Contact(Part):
-    """Contact of a point, or a ball about it, with an obstacle that is fixed in the world.
+    """Contact of a point, or a ball about it, with an obstacle in the world or on the arm.
 
     At penetration d the normal force is ``N = max(0, stiffness d^exponent (1 + damping d'))`` [N];
     stiffness is in N/m^exponent (Hunt & Crossley 1975).

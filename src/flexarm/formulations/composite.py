@@ -28,7 +28,7 @@ from flexarm.formulations.recursion import (
 from flexarm.mechanics.kinematics import base_frame, frames
 from flexarm.mechanics.loads import outer_loads
 from flexarm.mechanics.orbit.hill import gradient_force, rotor_gradient
-from flexarm.mechanics.point_forces import touches
+from flexarm.mechanics.point_forces import tip_contacts, touches
 from flexarm.mechanics.sections import picked
 from flexarm.model import Model, Rotor
 from flexarm.spatial import Expr, constant
@@ -66,7 +66,7 @@ class Composite(Formulation):
         The contact dissipates this power. In the Newton-Euler recursion, the contact force is a
         load on the body at the tip.
         """
-        if not any(point.x == "end" for point in self.model.points.contacts):
+        if not any(tip_contacts(self.model)):
             return None
         base, states = base_state(self.model, q, v), link_states(self.model, q, v)
         wrench, power = _tip_contacts(self.model, q, v)
@@ -215,8 +215,8 @@ def _tip_contacts(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr]:
     R, origin = link_frames[-1].R_WT, link_frames[-1].p_WT
     spin, speed = R @ tip_velocity[:3], R @ tip_velocity[3:]
     wrench, power = ca.SX(6, 1), ca.SX(0)
-    for contact, point in zip(touches(model, q, link_frames), model.points.contacts, strict=True):
-        if point.x == "end":
+    for contact, is_end in zip(touches(model, q, link_frames), tip_contacts(model), strict=True):
+        if is_end:
             lever = contact.attached.position - origin
             velocity = speed + ca.cross(spin, lever), spin
             normal, friction = contact.forces(v, moved=velocity)

@@ -320,7 +320,7 @@ def _link_frames(f: Formulation, q: Expr) -> tuple[Expr, ...]:
 def _nearness(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, ...]:
     """Build distances [m] of the contacts, closing rates, and sliding speeds [m/s]."""
     contact_list = touches(f.model, q, frames(f.model, q))
-    speeds = [contact.attached.velocity(v)[0] for contact in contact_list]
+    speeds = [contact.velocity(v)[0] for contact in contact_list]
     closing = [
         -ca.dot(contact.normal, speed) for contact, speed in zip(contact_list, speeds, strict=True)
     ]

@@ -3,7 +3,7 @@
 Normal forces of contacts follow Hunt & Crossley 1975, contact friction a smoothed Coulomb law.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
@@ -43,6 +43,11 @@ class Attached:
         """Compute the point's velocity [m/s] and angular velocity [rad/s] at rates v, (3,) each."""
         speed, spin = self.linear @ v, self.angular @ v
         return (speed if self.lever is None else speed + ca.cross(spin, self.lever)), spin
+
+    def moved(self, away: Expr) -> "Attached":
+        """Return the point of the same section at a distance (3,) [m] from this one."""
+        lever = away if self.lever is None else self.lever + away
+        return replace(self, position=self.position + away, lever=lever)
 
     def effort(self, force: Expr, torque: Expr) -> Expr:
         """Compute the generalised force (n,) of a force [N] at the point and a torque [N m]."""
@@ -105,6 +110,8 @@ class Touch:
     attached: Attached
     depth: Expr  # penetration of the ball around the point [m], negative outside
     normal: Expr  # outward unit normal of the obstacle, (3,)
+    # Point of the obstacle where the ball's centre is; None if the obstacle is fixed in the world.
+    carrier: Attached | None = None
 
     @property
     def elastic(self) -> Expr:
@@ -122,9 +129,10 @@ class Touch:
     ) -> tuple[Expr, Expr]:
         """Compute the normal force [N], at least 0, and the friction force [N], (3,), at rates v.
 
-        ``moved`` is the pair of the point's velocity and angular velocity, if already computed.
+        ``moved`` is the pair of the point's velocity and angular velocity relative to the obstacle,
+        if already computed.
         """
-        speed, spin = self.attached.velocity(v) if moved is None else moved
+        speed, spin = self.velocity(v) if moved is None else moved
         closing = -ca.dot(self.normal, speed)
         normal = self.elastic
         if self.contact.damping:
@@ -136,6 +144,14 @@ class Touch:
         size = ca.sqrt(ca.sumsqr(slip) + law.smoothing * law.smoothing)
         return normal, -(law.coefficient * normal / size) * slip
 
+    def velocity(self, v: Expr) -> tuple[Expr, Expr]:
+        """Compute velocity and angular velocity of the ball relative to the obstacle, (3,) each."""
+        speed, spin = self.attached.velocity(v)
+        if self.carrier is None:
+            return speed, spin
+        carried, turned = self.carrier.velocity(v)
+        return speed - carried, spin - turned
+
     @property
     def lever(self) -> Expr:
         """Vector (3,) [m] from the ball's centre to the point of contact on its surface."""
@@ -145,10 +161,19 @@ class Touch:
 def touches(model: Model, q: Expr, placed: tuple[LinkFrames, ...]) -> list[Touch]:
     """Compute the points, penetrations and normals of all contacts of an arm at coordinates q."""
     touching = []
-    for contact, point in zip(model.arm.contacts, model.points.contacts, strict=True):
+    points = zip(model.points.contacts, model.points.obstacles, strict=True)
+    for contact, (point, on) in zip(model.arm.contacts, points, strict=True):
         attached = attach(model, q, placed, point)
-        distance, normal = distance_from(contact.obstacle, attached.position)
-        touching.append(Touch(contact, attached, contact.radius - distance, normal))
+        if on is None:
+            distance, normal = distance_from(contact.obstacle, attached.position)
+            touching.append(Touch(contact, attached, contact.radius - distance, normal))
+            continue
+        carrier = attach(model, q, placed, on)
+        away = attached.position - carrier.position
+        distance, normal = distance_from(contact.obstacle, carrier.rotation.T @ away)
+        carrier = carrier.moved(away)
+        normal = carrier.rotation @ normal
+        touching.append(Touch(contact, attached, contact.radius - distance, normal, carrier))
     return touching
 
 
@@ -224,13 +249,11 @@ def point_forces(
 ) -> list[PointForce]:
     """Compute the forces of all contacts and point springs; without v, elastic forces only.
 
-    With ``ends`` false, contacts of the arm's tip are omitted.
+    With ``ends`` false, contacts of the arm's tip with the world are omitted.
     """
     if not model.arm.contacts and not model.arm.springs:
         return []
-    contacts = zip(_contact_forces(model, q, v, friction), model.points.contacts, strict=True)
-    touched = [force for force, point in contacts if ends or point.x != "end"]
-    return [*touched, *_spring_forces(model, q, v)]
+    return [*_contact_forces(model, q, v, friction, ends), *_spring_forces(model, q, v)]
 
 
 def point_energy(model: Model, q: Expr) -> Expr:
@@ -244,11 +267,22 @@ def point_energy(model: Model, q: Expr) -> Expr:
     return energy
 
 
-def _contact_forces(model: Model, q: Expr, v: Expr | None, friction: bool) -> list[PointForce]:
+def tip_contacts(model: Model) -> tuple[bool, ...]:
+    """Return for each contact whether it is of the arm's tip with an obstacle in the world."""
+    pairs = zip(model.points.contacts, model.points.obstacles, strict=True)
+    return tuple(point.x == "end" and on is None for point, on in pairs)
+
+
+def _contact_forces(
+    model: Model, q: Expr, v: Expr | None, friction: bool, ends: bool
+) -> list[PointForce]:
     forces, none = [], type(q)(3, 1)
-    for touch, point in zip(
-        touches(model, q, frames(model, q)), model.points.contacts, strict=True
+    points = zip(model.points.contacts, model.points.obstacles, strict=True)
+    for touch, (point, on), is_end in zip(
+        touches(model, q, frames(model, q)), points, tip_contacts(model), strict=True
     ):
+        if is_end and not ends:
+            continue
         lost, torque = none, none
         if v is not None:
             normal, rubbed = touch.forces(v, friction=friction)
@@ -257,6 +291,10 @@ def _contact_forces(model: Model, q: Expr, v: Expr | None, friction: bool) -> li
         forces.append(
             PointForce(point.link, touch.attached, touch.elastic, touch.normal, lost, torque)
         )
+        if on is not None and touch.carrier is not None:
+            forces.append(
+                PointForce(on.link, touch.carrier, touch.elastic, -touch.normal, -lost, -torque)
+            )
     return forces
 
 

@@ -67,6 +67,11 @@ def require_frames(arm: Arm) -> None:
             for k, wrench in enumerate(link.wrenches, 1)
         ]
     points = [(f"contacts[{k}].point.at", c.point) for k, c in enumerate(arm.contacts, 1)]
+    points += [
+        (f"contacts[{k}].obstacle.on.at", c.obstacle.on)
+        for k, c in enumerate(arm.contacts, 1)
+        if c.obstacle.on is not None
+    ]
     for k, spring in enumerate(arm.springs, 1):
         points += [(f"springs[{k}].between[{n}].at", p) for n, p in enumerate(spring.between, 1)]
     places += [
@@ -93,6 +98,7 @@ class ArmPoints:
 
     wrenches: tuple[ArmPoint, ...]
     contacts: tuple[ArmPoint, ...]
+    obstacles: tuple[ArmPoint | None, ...]  # carrier of each contact's obstacle; None is the world
     springs: tuple[tuple[ArmPoint, ArmPoint], ...]
 
     @classmethod
@@ -106,5 +112,9 @@ class ArmPoints:
         return cls(
             tuple(wrenches),
             tuple(ArmPoint.of(arm, force.point) for force in arm.contacts),
+            tuple(
+                None if force.obstacle.on is None else ArmPoint.of(arm, force.obstacle.on)
+                for force in arm.contacts
+            ),
             tuple((ArmPoint.of(arm, a), ArmPoint.of(arm, b)) for a, b in pairs),
         )

@@ -8,10 +8,11 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from flexarm.arm import FreeBase, Link, MovedBase
-from flexarm.arm.forces import Plane, Sphere
+from flexarm.arm.forces import Obstacle, Plane, Sphere
 from flexarm.arm.mission import PAYLOAD
 from flexarm.arm.section import IBeam, Tube
 from flexarm.arm.shapes import Lumped
@@ -29,7 +30,7 @@ from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.deformed import Deformed
 from flexarm.mechanics.deformed import deformed
 from flexarm.mechanics.kinematics import frames
-from flexarm.mechanics.point_forces import Attached, lines, touches
+from flexarm.mechanics.point_forces import Attached, lines, place, touches
 from flexarm.model import ArmPoint, LinkModel, Model
 from flexarm.runs.constants import STATIONS
 from flexarm.runs.contents import equation_of
@@ -357,25 +358,28 @@ def _pose(pose: Pose) -> dict[str, list[float]]:
 
 
 def obstacles(model: Model) -> list[dict[str, Any]]:
-    """Return page data on the obstacles of an arm's contacts, without duplicates."""
+    """Return page data on the obstacles in the world, without duplicates."""
     arm, data_of_obstacle = model.arm, {}
     for name, contact in zip(arm.contact_names, arm.contacts, strict=True):
-        shape = contact.obstacle
-        if shape in data_of_obstacle:
-            continue
-        if isinstance(shape, Plane):
-            geometry: dict[str, Any] = {"point": list(shape.point), "normal": list(shape.normal)}
-        elif isinstance(shape, Sphere):
-            geometry = {"point": list(shape.centre), "radius": shape.radius, "inside": shape.inside}
-        else:
-            rotation = rotation_from_angles(shape.rotation)
-            geometry = {
-                "point": list(shape.centre),
-                "size": list(shape.size),
-                "R": rotation.ravel().tolist(),
-            }
-        data_of_obstacle[shape] = {"kind": shape.kind, "name": name, **geometry}
+        if contact.obstacle.on is None and contact.obstacle not in data_of_obstacle:
+            data_of_obstacle[contact.obstacle] = {"name": name, **_solid(contact.obstacle)}
     return list(data_of_obstacle.values())
+
+
+def _solid(shape: Obstacle) -> dict[str, Any]:
+    """Return page data on the form of an obstacle and its place in the frame that carries it."""
+    if isinstance(shape, Plane):
+        geometry: dict[str, Any] = {"point": list(shape.point), "normal": list(shape.normal)}
+    elif isinstance(shape, Sphere):
+        geometry = {"point": list(shape.centre), "radius": shape.radius, "inside": shape.inside}
+    else:
+        rotation = rotation_from_angles(shape.rotation)
+        geometry = {
+            "point": list(shape.centre),
+            "size": list(shape.size),
+            "R": rotation.ravel().tolist(),
+        }
+    return {"kind": shape.kind, **geometry}
 
 
 def free_bodies(run: RunData, arrays: Arrays) -> list[dict[str, Any]]:
@@ -433,10 +437,13 @@ def _follow(run: RunData, name: str, body: FreeBodyState, *, held: bool) -> Arra
 
 
 def point_marks(run: RunData, arrays: Arrays) -> dict[str, list[dict[str, Any]]]:
-    """Return page data on contacts and springs, with offsets from their links."""
+    """Return page data on contacts and springs, with offsets from their links.
+
+    The ``walls`` are obstacles that move, with the pose of the frame that carries each of them.
+    """
     model, arm = run.model, run.model.arm
     if not (arm.contacts or arm.springs):
-        return {"touches": [], "coils": []}
+        return {"touches": [], "coils": [], "walls": []}
     traced = at_samples(model, run.reference_attitudes, _traced, run.q, run.v)
     values = (value[..., 0].T for value in traced)
     contacts = [
@@ -456,15 +463,20 @@ def point_marks(run: RunData, arrays: Arrays) -> dict[str, list[dict[str, Any]]]
         }
         for name, pair in zip(arm.spring_names, model.points.springs, strict=True)
     ]
-    return {"touches": contacts, "coils": springs}
+    walls = [
+        {"name": name, **_solid(contact.obstacle), "pose": arrays.add(next(values))}
+        for name, contact in zip(arm.contact_names, arm.contacts, strict=True)
+        if contact.obstacle.on is not None
+    ]
+    return {"touches": contacts, "coils": springs, "walls": walls}
 
 
 def _holder(model: Model, point: ArmPoint) -> dict[str, Any] | None:
     """Return the link that has a point, and the point's fraction of the link's length.
 
-    Return None for a point of the base or of the world.
+    Return None for a point of the base, of the world, or at a named frame of a body.
     """
-    if point.link < 0:
+    if _is_placed(point):
         return None
     if point.x == "end":
         return {"link": None, "along": 1.0}
@@ -474,7 +486,11 @@ def _holder(model: Model, point: ArmPoint) -> dict[str, Any] | None:
 
 
 def _traced(model: Model, q: Expr, v: Expr) -> list[Expr]:
-    """Return expressions of point and force of each contact, and of both ends of each spring."""
+    """Return expressions of points and forces, in the order of `point_marks`.
+
+    They are point and force of each contact, both ends of each spring, and position and rotation,
+    (12,), of the frame of each obstacle that moves.
+    """
     expressions: list[Expr] = []
     for touch, point in zip(
         touches(model, q, frames(model, q)), model.points.contacts, strict=True
@@ -486,11 +502,20 @@ def _traced(model: Model, q: Expr, v: Expr) -> list[Expr]:
         ]
     for line, pair in zip(lines(model, q), model.points.springs, strict=True):
         expressions += [_offset(end, point) for end, point in zip(line.ends, pair, strict=True)]
+    placed = frames(model, q)
+    for on in filter(None, model.points.obstacles):
+        turned, position, _ = place(model, q, placed, on)
+        expressions.append(ca.vertcat(position, ca.vec(turned.T)))
     return expressions
 
 
+def _is_placed(point: ArmPoint) -> bool:
+    """Return whether a point is given by its position in the world, not relative to a link."""
+    return point.link < 0 or (isinstance(point.x, str) and point.x not in ("tip", "end"))
+
+
 def _offset(attached: Attached, point: ArmPoint) -> Expr:
-    """Return a point's offset from the axis of its link [m], or its position on base or world."""
-    if point.link < 0:
+    """Return a point's offset from the axis of its link [m], or its position in the world."""
+    if _is_placed(point):
         return attached.position
     return type(attached.position)(3, 1) if attached.lever is None else attached.lever
