@@ -153,22 +153,18 @@ def quantity(value: object, unit: str, *, name: str = "") -> float:
     be omitted from angles and angular rates: "5 Hz" is not accepted for 5 rad/s.
     """
     if isinstance(value, str):
-        return _in_range(_read(value, unit, name), unit, name)
-    if isinstance(value, bool) or not isinstance(value, Real):
+        number = _read(value, unit, name)
+    elif isinstance(value, bool) or not isinstance(value, Real):
         raise ModelError(f"{_kind(value)} is not a number; {_expected(unit, name)}")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise ModelError(f"the number must be finite; {_expected(unit, name)}")
-    if abs(number) < SMALLEST_NUMBER:
-        return 0.0  # the result is 0 except for rounding
-    return _in_range(number, unit, name)
-
-
-def _in_range(number: float, unit: str, name: str) -> float:
-    """Return a number; raise an error if it is too large for any arm."""
+    else:
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            raise ModelError(f"the number must be finite; {_expected(unit, name)}")
+        if abs(number) < SMALLEST_NUMBER:
+            return 0.0  # the result is 0 except for rounding
     if number and not SMALLEST_NUMBER <= abs(number) <= LARGEST_NUMBER:
         raise ModelError(f"{number:g} is beyond the size of any arm; {_expected(unit, name)}")
     return number

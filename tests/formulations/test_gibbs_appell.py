@@ -330,7 +330,7 @@ def test_options_are_handed_on_and_kept_apart_in_the_cache() -> None:
         GibbsAppell(model, paper=True),
         GibbsAppell(model, paper=True, delta_squared=False),
     ]
-    assert len({Equation.of(kind).options() for kind in kinds}) == 3
+    assert len({kind.options() for kind in kinds}) == 3
     again = [replace(kind, model=model).options() for kind in kinds]
     assert [kind.options() for kind in kinds] == again
 

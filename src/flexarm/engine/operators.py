@@ -60,18 +60,11 @@ def _count(change: int) -> None:
         _users += change
 
 
-def _direct(code: int, inherited: Operator) -> Operator:
-    def operator(x: SX, y: Any) -> Any:
-        return SX.binary(code, x, y) if isinstance(y, _PLAIN) else inherited(x, y)
-
-    return operator
-
-
-def _reflected(code: int, inherited: Operator) -> Operator:
-    def operator(x: SX, y: Any) -> Any:
-        return SX.binary(code, y, x) if isinstance(y, _NUMBERS) else inherited(x, y)
-
-    return operator
+def _direct(code: int, inherited: Operator, side: str) -> Operator:
+    """Return a fast operator with the symbol on the left, or on the right if ``side`` is ``r``."""
+    if side == "r":
+        return lambda x, y: SX.binary(code, y, x) if isinstance(y, _NUMBERS) else inherited(x, y)
+    return lambda x, y: SX.binary(code, x, y) if isinstance(y, _PLAIN) else inherited(x, y)
 
 
 def _none(x: SX | DM) -> None:
@@ -100,9 +93,9 @@ def _itself(x: DM) -> DM:
 
 
 _DIRECT: dict[tuple[type, str], Any] = {
-    (SX, f"__{side}{name}__"): make(code, getattr(SX, f"__{side}{name}__"))
+    (SX, f"__{side}{name}__"): _direct(code, getattr(SX, f"__{side}{name}__"), side)
     for name, code in _CODES.items()
-    for side, make in (("", _direct), ("i", _direct), ("r", _reflected))
+    for side in ("", "i", "r")
 } | {
     (SX, "__DM__"): _none, (SX, "__MX__"): _none, (SX, "size"): property(_size),
     (DM, "__DM__"): _itself, (DM, "__MX__"): _none,

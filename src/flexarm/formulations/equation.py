@@ -218,10 +218,6 @@ class Equation(Renamed):
         """Current values of the parameters, (k,)."""
         return parameter_values(self.model.arm, self.parameters)
 
-    def options(self) -> str:
-        """Return all options as a text; with name and model, it determines every function."""
-        return self.formulation.options()
-
     @property
     def flexible(self) -> tuple[int, ...]:
         """Indices in q of the elastic amplitudes, called q_f."""

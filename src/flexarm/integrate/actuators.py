@@ -223,19 +223,6 @@ class Actuators:
         """Whether the equations contain slipping friction, bristle friction, windings or ties."""
         return bool(self.slipping or self.bristles or self.windings or self.ties)
 
-    def own(self, model: Model) -> dict[str, Callable[[Model], Any]]:
-        """Return, by kind, the function that lists a model's actuators, where unchanged.
-
-        The kinds are ``servos``, ``bristles`` and ``windings``. A kind is left out if there are no
-        actuators of this kind, or if they differ from those of the model.
-        """
-        return {
-            kind: list_of
-            for kind, list_of in KINDS.items()
-            if (elements := getattr(self, kind))
-            and _key({kind: elements}) == _key({kind: list_of(model)})
-        }
-
     @property
     def saturates(self) -> bool:
         """Whether a servo has an effort limit; at the limit, the servo provides no damping."""
@@ -333,11 +320,12 @@ class Actuators:
 
 NO_ACTUATORS = Actuators()
 # functions that list a model's actuators, by kind
-KINDS = {"servos": servos, "bristles": bristles, "windings": windings}
-
-
-def _key(elements: dict[str, Any]) -> str:
-    return Actuators(**elements).key
+# Functions that list the actuators of a model, by kind.
+KINDS: dict[str, Callable[[Model], Any]] = {
+    "servos": servos,
+    "bristles": bristles,
+    "windings": windings,
+}
 
 
 def matrices_of(formulation: Formulation, actuators: Actuators) -> ca.Function:

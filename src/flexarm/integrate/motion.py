@@ -10,7 +10,7 @@ import casadi as ca
 from flexarm.engine.compile import Compiled, Interpreted, Level
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.equation import Equation
-from flexarm.integrate.actuators import NO_ACTUATORS, Actuators, matrices_of, motion_of
+from flexarm.integrate.actuators import KINDS, NO_ACTUATORS, Actuators, matrices_of, motion_of
 from flexarm.model import Model
 
 
@@ -61,8 +61,17 @@ class MotionFunctions:
 
     @cached_property
     def _own(self) -> dict[str, Callable[[Model], Any]]:
-        """Functions that list the model's actuators, by kind, where the actuators are unchanged."""
-        return self.actuators.own(self.equation.model)
+        """Functions that list the model's actuators, by kind, where the actuators are unchanged.
+
+        A kind is left out if there are no actuators of this kind.
+        """
+        model = self.equation.model
+        return {
+            kind: list_of
+            for kind, list_of in KINDS.items()
+            if (elements := getattr(self.actuators, kind))
+            and Actuators(**{kind: elements}).key == Actuators(**{kind: list_of(model)}).key
+        }
 
     def _acting(self, formulation: Formulation) -> Actuators:
         """Return the actuators with the parameters of a formulation, which may be symbols."""

@@ -43,6 +43,9 @@ def run_of(
     u = _inputs(task, solution)
     remembers = actuators.loss_channels or any(servo.remembers for servo in actuators.servos)
     drives = _drives(task, solution, u) if remembers else None
+    profiles = {axis.name: axis.acts.input for axis in task.equation.model.axes}
+    unchanged = (channel.profile == (profiles[channel.name] or STILL) for channel in task.groups[0])
+    has_law = task.motion.law or (solution.held is not None and not actuators.sampled)
     return Run(
         model=task.equation.model,
         t=solution.times,
@@ -69,7 +72,7 @@ def run_of(
         paper=task.equation.paper,
         feedback=None if task.motion.law is None else _feedback(task.motion.law, task),
         at_rest=run_rest_errors,
-        own=_own_inputs(task, solution),
+        own=not has_law and all(unchanged),
         statistics=Statistics(
             solution.steps,
             solution.rejections,
@@ -87,14 +90,6 @@ def _momentum(placed: Equation, times: Array, q: Array, v: Array) -> Array:
         turn = ca.Function("turn", [t, row], [inertial_axes(rate, t, row)])
         momenta = np.array(turn(times[None, :], momenta.T)).T
     return momenta
-
-
-def _own_inputs(task: InitialValueProblem, solution: Solution) -> bool:
-    """Return whether all inputs come from the model file, and none from a control law."""
-    profiles = {axis.name: axis.acts.input for axis in task.equation.model.axes}
-    unchanged = (channel.profile == (profiles[channel.name] or STILL) for channel in task.groups[0])
-    law = task.motion.law or (solution.held is not None and not task.motion.actuators.sampled)
-    return not law and all(unchanged)
 
 
 def _feedback(law: ca.Function, task: InitialValueProblem) -> tuple[Array, Array]:

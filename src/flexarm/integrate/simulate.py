@@ -377,7 +377,7 @@ class Simulation:
         variant = self._other if has_variants else None
         numbers, equation = numbers_of(self.model), self.equation
         recipe = (
-            f"richer than {equation.name} {equation.options()} {numbers.rest} "
+            f"richer than {equation.name} {equation.formulation.options()} {numbers.rest} "
             f"{numbers.pattern.key} by {self.method.name}"
         )
         closer = partial(

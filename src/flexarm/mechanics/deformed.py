@@ -93,8 +93,8 @@ def tip_rows(model: Model, link: WholeLink, q: Array) -> Array:
     if not link.flexible:
         return np.zeros((0, model.size))
     if isinstance(link, LinkModel):
-        shape, angle = body_of(model, link).straight_tip(q)
-        own = np.vstack([shape, link.length * angle])[:4]
+        straight = link.body.straight(link.span_length(q))
+        own = np.vstack([straight.tip_shape, link.length * straight.tip_angle])[:4]
     else:
         tip = np.array([link.length])
         sizes = {d: link.length if d == "twist" else 1.0 for d in DIRECTIONS}

@@ -136,7 +136,8 @@ def _race_key(task: InitialValueProblem, rtol: float, period: float | None) -> s
     load = equation.model.links[-1].tip_body  # the machine code takes any load
     pieces = [[(channel.name, channel.pieces) for channel in group] for group in task.groups]
     data = ("race", fingerprint(equation.model), load, equation.name,
-            equation.options(), equation.reference_attitude, law, motion.actuators.key, pieces,
+            equation.formulation.options(), equation.reference_attitude, law,
+            motion.actuators.key, pieces,
             task.times[[0, -1]], task.state, task.efforts, task.bounds, task.start.memory,
             task.start.ranges,
             rtol, period)  # fmt: skip

@@ -170,11 +170,6 @@ class LinkBody(ABC):
         """
         return ca.SX(3, 1)
 
-    def straight_tip(self, q: Array) -> tuple[Array, Array]:
-        """Return displacement [m] and rotation of the undeformed tip per amplitude, (3, m) each."""
-        straight = self.part.body.straight(self.part.span_length(q))
-        return straight.tip_shape, straight.tip_angle
-
     def turned(self, angle: Expr, rate: Expr, bias: Expr) -> tuple[Expr, Expr, Expr, Expr]:
         """Return a section's rotation matrix, angular velocity and angular acceleration bias.
 
