@@ -95,7 +95,7 @@ def markdown(results: Sequence[Result], figures: str, folder: Path) -> str:
 
 
 def _listed(statement: Statement) -> str:
-    found = f" ({statement.kind.number} {statement.ours})" if statement.ours else ""  # type: ignore[union-attr]
+    found = f" ({statement.kind.number}: {statement.ours})" if statement.ours else ""  # type: ignore[union-attr]
     text = f"- **{statement.short}**: {statement.says}{found}"
     return text.replace("_", "\\_")
 

@@ -142,7 +142,9 @@ class Statement:
             return ""
         limit = self.kind.limit
         low, high = map(limit.text, (min(values), max(values)))
-        return high if low == high else f"{low.removesuffix(limit.unit).strip()} to {high}"
+        if low == high:
+            return high
+        return f"{low.removesuffix(limit.unit).strip() if limit.unit in high else low} to {high}"
 
     @cached_property
     def decisive(self) -> tuple[str, dict[str, tuple[int, int]]] | None:
@@ -183,12 +185,15 @@ class Statement:
 
     @property
     def short(self) -> str:
-        """The verdict, with its share of readings or cases if there are several."""
+        """The verdict, with its share of readings or cases, and on what it depends."""
         (held, tried), verdict = self.share, self.verdict.value
         if self.verdict is Verdict.CORRECTED:
             return f"{verdict}: {self.misprint}"
-        cases = "cases" if self.general else "readings"
-        return f"{verdict} ({held} of {tried} {cases})" if tried > 1 else verdict
+        cases, most = "cases" if self.general else "readings", ""
+        if self.verdict is Verdict.DEPENDS and self.decisive is not None:
+            name, ways = self.decisive
+            most = f", most with {name} = {max(ways, key=lambda x: ways[x][0] / ways[x][1])}"
+        return f"{verdict} ({held} of {tried} {cases}{most})" if tried > 1 else verdict
 
     @property
     def sentence(self) -> str:

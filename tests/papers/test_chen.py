@@ -16,12 +16,15 @@ from tests.papers.computed import cases, compute, number, statement
 
 
 def test_the_papers_equations_stiffen_a_link_alone_and_not_one_with_another_beyond() -> None:
-    (alone, printed, none), (two, by_paper, without) = (chordwise_squares(k, 80.0) for k in (1, 2))
+    (alone, _, printed, none), two = (chordwise_squares(k, 80.0) for k in (1, 2))
+    complete, turned, by_paper, without = two
     assert (printed - none) / (alone - none) == pytest.approx(1.0, rel=1e-5)
     # by hand (test_errata): at 10 rad/s the square goes from -100 to +11.11 1/s^2 in all, and to
     # -90.84 by the paper's
-    share = (by_paper - without) / (two - without)
+    share = (by_paper - without) / (complete - without)
     assert share == pytest.approx((100 - 90.843) / 111.113, rel=1e-3)
+    # 14.6 % of the stiffening by shortening alone, tips rotated exactly
+    assert (by_paper - without) / (complete - turned) == pytest.approx(0.1462, rel=1e-3)
 
 
 @pytest.mark.campaign
@@ -35,8 +38,8 @@ def test_the_unstiffened_link_is_unstable_above_its_first_frequency() -> None:
 def test_without_a_guard_a_link_that_stretches_is_bounded_at_first_and_diverges_later() -> None:
     found = compute("chen-2012", "fig-2b")
     undeformed = {key: x for key, x in cases(found, "still convergent").items()
-                  if key.startswith("of a link that begins undeformed")}  # fmt: skip
-    assert [x < 2 for x in undeformed.values()] == [True, False, False]
+                  if key.startswith("undeformed")}  # fmt: skip
+    assert [np.isfinite(x) for x in undeformed.values()] == [True, False, False]
     assert "bends by 5.29 m within 0.25 s" in found.text
     assert statement(found, "is divergent").verdict is Verdict.REPRODUCED
 
