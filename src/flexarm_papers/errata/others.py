@@ -109,7 +109,7 @@ def _ranks() -> str:
 
 def _drawn_in() -> str:
     """Find the first chordwise frequency of link 1 at 10 rad/s, link 2 beyond it held straight."""
-    (right, printed, _), (still, *_) = (chordwise_squares(2, rate) for rate in (10.0, 0.0))
+    (right, _, printed, _), (still, *_) = (chordwise_squares(2, rate) for rate in (10.0, 0.0))
     return (
         f"at 10 rad/s the square of link 1's first frequency, link 2 held straight beyond it, "
         f"changes by {right - still:.1f} 1/s^2, and by {printed - still:.1f} as printed: what is "
