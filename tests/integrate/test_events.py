@@ -470,10 +470,64 @@ def test_a_tip_is_towed_by_a_moving_place(base: dict[str, Any] | None) -> None:
     assert run.energy_balance <= 1e-8
 
 
+def test_a_tip_is_towed_by_its_own_deck() -> None:
+    """Slide and deck swing as two masses with a spring and damper between them."""
+    path = [{"kind": "constant", "value": x} for x in (0.3, 0.0, 0.0)]
+    tie = {"name": "rope", "stiffness": 25.0, "damping": 6.0, "path": path}
+    arm = slider([{"at": 0.0, "attach": tie | {"to": {"link": "base"}}}])
+    body = {"mass": 4.0, "inertia": [1.0, 1.0, 1.0]}
+    run = flexarm.simulate(
+        flexarm.change_arm(arm, {"base": {"kind": "free", "body": body}}), t_end=1.0, rtol=1e-9
+    )
+    mass = 1.0 * 4.0 / 5.0
+    damped, rate = 3.0 / mass, np.sqrt(25.0 / mass - (3.0 / mass) ** 2)
+    swing = np.cos(rate * run.t) + damped / rate * np.sin(rate * run.t)
+    assert np.abs(run.q[:, -1] + 0.2 - 0.2 * np.exp(-damped * run.t) * swing).max() <= 1e-8
+    assert run.momentum_balance is not None
+    assert run.momentum_balance <= 1e-8
+    assert run.energy_balance <= 1e-8
+
+
+def test_a_tie_between_links_of_a_drifting_tree_keeps_momentum_and_energy() -> None:
+    beam = {"length": 1.0, "section": {"mass_per_length": 1.0, "EIz": 30.0, "EIy": 50.0},
+            "shapes": {"kind": "clamped-free", "bending_y": 1, "bending_z": 1}}  # fmt: skip
+    links = [
+        {"name": "left", "joint": {"kind": "revolute", "start": {"speed": 0.5}}, **beam},
+        {
+            "name": "right",
+            "parent": "base",
+            "joint": {"kind": "revolute", "axis": [0, 1, 1]},
+            **beam,
+        },
+    ]
+    tie = {"name": "rope", "stiffness": 40.0, "damping": 3.0, "point": {"link": "left", "at": 0.6},
+           "to": {"link": "right", "at": [0.4, 0.1, 0.2]}}  # fmt: skip
+    moved = [{"kind": "constant", "value": 0.3}, {"kind": "sine", "amplitude": 0.1, "frequency": 1},
+             {"kind": "constant", "value": 0.0}]  # fmt: skip
+    crane = tie | {"name": "crane", "path": moved}
+    events = [
+        {"at": 0.2, "attach": tie},
+        {"at": 0.5, "attach": crane},
+        {"at": 0.8, "detach": "rope"},
+    ]
+    base = {"kind": "free", "body": {"mass": 4.0, "inertia": [1.0, 1.2, 0.9]}}
+    data = {"flexarm": 1, "name": "tree", "gravity": [0, 0, 0], "base": base, "links": links}
+    run = flexarm.simulate(parsed(data | {"events": events}), t_end=1.0, rtol=1e-8)
+    assert not run.reason
+    assert run.losses["tie rope"][-1] > 0
+    assert run.momentum_balance is not None
+    assert run.momentum_balance <= 1e-7
+    assert run.energy_balance <= 1e-7
+
+
 def test_ties_are_refused_in_words() -> None:
     tie = {"name": "rope", "stiffness": 25.0}
     with pytest.raises(ModelError, match="nothing is attached under the name 'chain'"):
         slider([{"at": 0.4, "attach": tie}, {"at": 1.0, "detach": "chain"}])
+    with pytest.raises(ModelError, match="place on the arm"):
+        slider([{"at": 0.4, "attach": tie | {"to": {"world": [0, 0, 0]}}}])
+    with pytest.raises(ModelError, match="there is no link 'deck'"):
+        slider([{"at": 0.4, "attach": tie | {"to": {"link": "deck"}}}])
     run = flexarm.simulate(
         slider([{"at": 0.4, "attach": tie}, {"at": 0.2, "detach": "rope"}]), t_end=1.0
     )

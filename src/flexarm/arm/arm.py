@@ -452,6 +452,11 @@ class Arm(Part):
             for named_axis in zip(self.axis_names(i), link.joint.axes.values(), strict=True)
         ]
         require_events_fit(self.events, self.bodies, dict(axes), context)
+        for i, event in enumerate(self.events):
+            for key in ("point", "to") if event.attach is not None else ():
+                point = getattr(event.attach, key)
+                if point is not None:
+                    self._check_point(point, "events", i, "attach", key)
 
     def _check_dh_length(self, i: int, dh: DH, a: float) -> None:
         parent = self.parents[i]

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, ValidationError, model_validator
 
+from flexarm.arm.forces import AnyPoint, Point
 from flexarm.arm.joint import AnyActuated
 from flexarm.arm.part import (
     ONE_LINE,
@@ -45,16 +46,29 @@ class When(Part):
 
 
 class Tie(Part):
-    """A spring and damper between the arm's tip and a point in the world.
+    """A spring and damper between a point of the arm and a berth: a point of the world or the arm.
 
-    By default the point is the tip's position when the spring is attached. ``path`` gives x, y and
-    z of the point as functions of the time since the spring was attached.
+    By default the berth is where ``point`` is when the spring is attached. ``path`` gives x, y and
+    z of the berth as functions of the time since the spring was attached. With ``to`` the berth is
+    fixed to a section of a link or to the base, and ``path`` is in the axes of that section.
     """
 
     name: Name
+    point: AnyPoint = "tip"
+    to: AnyPoint | None = None
     stiffness: Positive[ForceStiffness]
     damping: NotNegative[ForceDamping] = 0.0
     path: tuple[LengthProfile, LengthProfile, LengthProfile] | None = None
+
+    @model_validator(mode="after")
+    def _is_on_the_arm(self) -> Self:
+        for key in ("point", "to"):
+            given = getattr(self, key)
+            if isinstance(given, Point) and given.world is not None:
+                raise fault(
+                    "must be a place on the arm. Give a place in the world by 'path'.", key, "world"
+                )
+        return self
 
 
 class Event(Part):

@@ -48,7 +48,9 @@ from flexarm.formulations.quantities import (
 )
 from flexarm.formulations.singular import why_singular
 from flexarm.linear_model import LinearModel
+from flexarm.mechanics import kinematics
 from flexarm.mechanics.loads import input_names, prescribed_accelerations, wrench_factors
+from flexarm.mechanics.point_forces import place
 from flexarm.model import ArmPoint, Model
 from flexarm.spatial import Array
 
@@ -306,6 +308,20 @@ class Equation(Renamed):
         """Compute rotation (3, 3) and position (3,) of the arm's tip in the world."""
         rotation, position = self._evaluate("tip_pose", q)
         return rotation, position
+
+    def point_pose(self, q: Array, point: ArmPoint) -> tuple[Array, Array]:
+        """Compute the attitude (3, 3) of a point's carrier and the point's position (3,).
+
+        Both are in the world, at one state.
+        """
+        if point.x == "end":
+            return self.tip_pose(q)
+        model = self.model
+        if model.attitudes:
+            model = model.with_reference(ca.DM(self.reference_attitude))
+        x = ca.DM(real_numbers("q", q, (model.size,)))
+        turned, position, _ = place(model, x, kinematics.frames(model, x), point)
+        return np.array(ca.DM(turned)), np.array(ca.DM(position)).ravel()
 
     def tip_jacobian(self, q: Array) -> Array:
         """Compute the Jacobian (6, n) of the arm's tip, linear over angular, in world axes."""

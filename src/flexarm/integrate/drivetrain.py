@@ -14,7 +14,7 @@ from flexarm.arm import Friction
 from flexarm.arm.drive import Motor
 from flexarm.errors import SimulationError
 from flexarm.integrate.constants import CURRENT_FLOOR, LEAST_STRIBECK_RATIO, PRESLIDING_FLOOR
-from flexarm.mechanics.kinematics import end_frame, end_jacobian
+from flexarm.mechanics.kinematics import frames
 from flexarm.mechanics.loads import (
     LINK_SIDE,
     MOTOR_SIDE,
@@ -24,7 +24,8 @@ from flexarm.mechanics.loads import (
     rubbed,
     rubbing,
 )
-from flexarm.model import Axis, Model
+from flexarm.mechanics.point_forces import attach
+from flexarm.model import ArmPoint, Axis, Model
 from flexarm.spatial import Array, Expr, Scalar, constant
 
 BRAKE, HYSTERESIS, WINDING = "brake", "hysteresis", "winding"  # names of loss_channels
@@ -155,26 +156,38 @@ class Winding:
 
 @dataclass(frozen=True)
 class SpringDamper:
-    """Spring and damper (a tie) between the arm's tip and a point that targets may move."""
+    """Spring and damper (a tie) between a point of the arm and a berth that targets may move."""
 
     loss_channel: str
     stiffness: float
     damping: float
+    point: ArmPoint  # point of the arm
+    to: ArmPoint | None = None  # section in whose axes the berth is given; None is the world
 
-    def share(self, model: Model, q: Expr, v: Expr, point: tuple[Expr, Expr], total: Share) -> None:
+    def share(self, model: Model, q: Expr, v: Expr, berth: tuple[Expr, Expr], total: Share) -> None:
         """Add the tie's force, loss, power and stored energy to the sum `total`.
 
-        The argument `point` contains position [m] and velocity [m/s], (3,) each, of the point to
-        which the spring and damper connect the tip.
+        The argument `berth` contains position [m] and velocity [m/s], (3,) each, of the berth in
+        the world or, with ``to``, relative to the section that carries it.
         """
-        jacobian = end_jacobian(model, q)[0]
-        tip = end_frame(model, q)[1]
-        stretch, rate = tip - point[0], jacobian @ v - point[1]
+        placed, none = frames(model, q), ca.SX(3, 1)
+        tied, (place, speed) = attach(model, q, placed, self.point), berth
+        carrier = None if self.to is None else attach(model, q, placed, self.to)
+        rate = tied.velocity(v)[0]
+        if carrier is not None:
+            place, speed = carrier.rotation @ place, carrier.rotation @ speed
+            away = tied.position - carrier.position
+            carrier, place = carrier.moved(away), place + carrier.position
+            rate = rate - carrier.velocity(v)[0]
+        stretch, rate = tied.position - place, rate - speed
         force = -self.stiffness * stretch - self.damping * rate
-        total.push = total.push + jacobian.T @ force
-        total.outer = total.outer + ca.vertcat(force, ca.cross(tip, force))
+        total.push = total.push + tied.effort(force, none)
+        if carrier is None:
+            total.outer = total.outer + ca.vertcat(force, ca.cross(tied.position, force))
+        else:
+            total.push = total.push - carrier.effort(force, none)
         total.take(self.loss_channel, self.damping * ca.sumsqr(rate))
-        total.moved = total.moved + ca.dot(force, point[1])
+        total.moved = total.moved + ca.dot(force, speed)
         total.stored = total.stored + self.stiffness * ca.sumsqr(stretch) / 2
 
 

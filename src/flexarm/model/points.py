@@ -72,6 +72,10 @@ def require_frames(arm: Arm) -> None:
         for k, c in enumerate(arm.contacts, 1)
         if c.obstacle.on is not None
     ]
+    for k, event in enumerate(arm.events, 1):
+        tie = event.attach
+        for key, place in (("point", tie.point), ("to", tie.to)) if tie is not None else ():
+            points += [] if place is None else [(f"events[{k}].attach.{key}.at", place)]
     for k, spring in enumerate(arm.springs, 1):
         points += [(f"springs[{k}].between[{n}].at", p) for n, p in enumerate(spring.between, 1)]
     places += [

@@ -164,8 +164,8 @@ class DiscreteState:
     # Bodies that the tip holds: poses of their fixtures in the tip frame.
     held: Mapping[str, Pose] = field(default_factory=dict)
     freed: Mapping[str, FreeBodyState] = field(default_factory=dict)  # bodies that were released
-    # Ties of the tip by name: the tie, and position of the tip [m] and time [s] when the tie was
-    # attached.
+    # Ties by name: the tie, and position of its point [m] and time [s] when it was attached. The
+    # position is in the world or, with ``to``, in the axes of the section that carries the berth.
     ties: Mapping[str, tuple[Tie, Array, float]] = field(default_factory=dict)
     # Events that have happened, by their indices, with their times [s].
     done: Mapping[int, float] = field(default_factory=dict)

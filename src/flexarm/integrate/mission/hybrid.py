@@ -28,7 +28,7 @@ from flexarm.integrate.laws import Sampled
 from flexarm.integrate.mission.discrete import DiscreteState, Locks, instants, locked_phases
 from flexarm.integrate.mission.event_functions import EventFunction, require_quantities
 from flexarm.integrate.mission.starts import first_state
-from flexarm.integrate.mission.transitions import Transition
+from flexarm.integrate.mission.transitions import Transition, tied_points
 from flexarm.integrate.problem import Channel
 from flexarm.integrate.solve import Solution
 from flexarm.integrate.system import IMPULSES, WORKS, instant
@@ -188,7 +188,12 @@ class HybridSimulation:
         event_functions = tuple(self._event_function(guard) for guard in self.guards)
         slipping = [Slipping.of(holder) for holder in self._slip_elements()]
         ties = [
-            SpringDamper(tie_account(name), float(tie.stiffness), float(tie.damping))
+            SpringDamper(
+                tie_account(name),
+                float(tie.stiffness),
+                float(tie.damping),
+                *tied_points(model, tie),
+            )
             for name, (tie, _, _) in self.discrete.ties.items()
         ]
         return actuators_of(
@@ -200,7 +205,7 @@ class HybridSimulation:
         )
 
     def tie_targets(self) -> list[Channel]:
-        """Return the positions to which ties pull the tip, as three functions of time per tie."""
+        """Return the positions of the berths of ties, as three functions of time per tie."""
         channels = []
         for name, (tie, place, begin) in self.discrete.ties.items():
             fixed = [Constant[float](kind="constant", value=float(x)) for x in place]

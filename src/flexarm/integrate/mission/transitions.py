@@ -14,11 +14,12 @@ from pydantic import ValidationError
 from flexarm.arm.mission import PAYLOAD, Event, Tie
 from flexarm.constants import ACCUMULATED
 from flexarm.errors import SimulationError
+from flexarm.formulations.equation import Equation
 from flexarm.integrate.drivetrain import StickSlip, holders
 from flexarm.integrate.mission.bodies import FreeBodyState, released_body
 from flexarm.integrate.mission.discrete import FOLLOWED, DiscreteState
 from flexarm.loops.kernel import kernel
-from flexarm.model import Model
+from flexarm.model import ArmPoint, Model
 from flexarm.model.profiles import evaluate
 from flexarm.spatial import Array, Pose, skew_matrix
 
@@ -217,8 +218,8 @@ class Transition:
         self.discrete = replace(self.discrete, ties=ties)
 
     def attach(self, _: int, tie: Tie) -> None:
-        """Attach a tie to the tip; the energy in its spring at this instant is recorded."""
-        place = self.equation(self.discrete).tip_pose(self.q)[1]
+        """Attach a tie; the energy in its spring at this instant is recorded."""
+        place = self._berthed(tie)
         ties = {**self.discrete.ties, tie.name: (tie, place, self.t)}
         self.discrete = replace(self.discrete, ties=ties)
         self.brought += self._stored(tie.name)
@@ -274,8 +275,19 @@ class Transition:
         tie, point, begin = self.discrete.ties[name]
         if tie.path is not None:
             point = np.array([evaluate(profile, self.t - begin)[0] for profile in tie.path])
-        stretch = self.equation(self.discrete).tip_pose(self.q)[1] - point
+        stretch = self._berthed(tie) - point
         return float(tie.stiffness * stretch @ stretch) / 2
+
+    def _berthed(self, tie: Tie) -> Array:
+        """Return the position [m] of a tie's point, (3,), in the axes of its berth."""
+        point, to = tied_points(self.model, tie)
+        equation = self.equation(self.discrete)
+        assert isinstance(equation, Equation)  # gradients of runs refuse ties
+        position = equation.point_pose(self.q, point)[1]
+        if to is None:
+            return position
+        rotation, origin = equation.point_pose(self.q, to)
+        return np.asarray(rotation.T @ (position - origin))
 
     def _require_reach(self, name: str, distance: float) -> None:
         """Raise an error if the distance [m] from tip to body exceeds `reach` of the body."""
@@ -285,6 +297,12 @@ class Transition:
                 f"{name} cannot be captured: its fixture is {distance:.4g} m from the tip, beyond "
                 f"the reach of {reach:g} m. Capture it at another time, or move the tip there."
             )
+
+
+def tied_points(model: Model, tie: Tie) -> tuple[ArmPoint, ArmPoint | None]:
+    """Return the point of the arm that a tie holds, and the carrier of its berth, if any."""
+    point = ArmPoint.of(model.arm, tie.point)
+    return point, None if tie.to is None else ArmPoint.of(model.arm, tie.to)
 
 
 # Effect of an event: a function of the transition, the event's index and the value of the event's
