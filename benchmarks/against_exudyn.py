@@ -212,13 +212,13 @@ def _page(found: "Found") -> str:
 
 _ABOUT = """An error is the largest difference of a link's tip deflection, measured from the
 tangent at its root, from the reference, in percent of the deflection's range; of two links
-the worse one counts. The reference is Exudyn's with 32 planar ANCF cable elements per link.
+the worse one counts. The reference is Exudyn's motion with 32 planar ANCF cable elements per link.
 Times are CPU times of the solvers' steps alone; imports, compiling, assembling and output
 are outside.
 
 *Exudyn's default settings*: only the number of elements and the step are changed. The table shows
-the runs for which no cheaper run has a smaller error, beside flexarm's cheapest run of no larger
-error whose finer runs (more coordinates, smaller tolerance) are no less accurate.
+Exudyn's runs for which no cheaper run has a smaller error, beside flexarm's cheapest run of no
+larger error whose finer runs (more coordinates, smaller tolerance) are no less accurate.
 
 *Any run*: Exudyn runs with the fastest settings found: its build without range checks, constraints
 on single coordinates in place of joints, masses on nodes in place of bodies, modified Newton
@@ -232,8 +232,9 @@ flexarm's links do not stretch unless they have a stretch shape; cable elements
 need a stretching stiffness, EA, which is that of steel for the same mass (E = 2e11 Pa, 7850
 kg/m^3). Neither model has rotary inertia of sections."""
 
-_HARDER = """The same link at a tolerance of 1e-5, errors [%]: the tip's tangent turns by up to
-0.31, 0.63, 1.2 and 2.0 rad. Links bend without stretching; `arm-modes` are the default shapes."""
+_HARDER = """The table has errors [%] of one driven link at a tolerance of 1e-5: the tip's tangent
+turns by up to 0.31, 0.63, 1.2 and 2.0 rad. Links bend without stretching; `arm-modes` are the
+default shapes."""
 
 _STORIES = {
     "fall": """Two links (1 m, EI = 1000 N m^2, 5 kg/m) on free joints fall, both horizontal at
@@ -242,7 +243,7 @@ rest at first.""",
 0.1 kg m^2, with 0.25 kg at the tip; +2 N m for 0.5 s, -2 N m for 0.5 s, then none. The tip bends
 by a fifth of the length: with more shapes and tighter tolerances a difference of the models
 remains.""",
-    "gentle": """The motion is the same, with a tenth of the torque.""",
+    "gentle": """The sample `driven-link-payload` moves by a tenth of its torque.""",
 }
 
 

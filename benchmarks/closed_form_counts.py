@@ -112,7 +112,7 @@ do not edit. The tables count operations of the upper triangle of M for the arms
 Ghosal (1995), Table 2 and section 4.4, whose links have two modes or two elements and bend in one
 plane. A division counts as a multiplication; sines and cosines do not count.
 
-- *Theodore & Ghosal*: as printed.
+- *Theodore & Ghosal*: the counts that the paper prints.
 - *written out*: the paper's kinematics. Every entry is a sum of products, like terms joined,
   nothing shared between entries (`flexarm equations ARM --tip-rotation first-order`).
 - *compiled*: the same matrix by `lagrange` with `paper=True`, as Algorithm 1 builds it, equal
@@ -122,19 +122,20 @@ plane. A division counts as a multiplication; sines and cosines do not count.
 
 _NEAREST = """The paper says that numbers are inserted before entries are formed, and that matrices
 of elements are summed. The paper does not say how terms were joined, factored or truncated. So the
-integrals of its Algorithm 1 are computed again, by independent code
+integrals of the paper's Algorithm 1 are computed again, by independent code
 (`flexarm_papers.theodore.robot`), under all combinations of these choices: terms joined per entry,
 body or element; first or all orders in the deflections; factored or not; tip angles named or
 multiplied out. RRR is tried with three arrangements of its axes, RP and RRP with and without the
-part in the hub, and with points that move along the shapes or stay. *Off* is the larger of both
-relative differences. The readings are those of `flexarm reproduce theodore-1995 --item table-2`,
-where counts within 5 % agree: two do in some reading, eight in none. Modes are clamped-mass
-modes with the outboard masses at the tip; two of them are not orthogonal."""
+part in the hub, and with points that move along the shapes or stay. *Off* is the larger of the
+relative differences of multiplications and additions. The readings are those of `flexarm reproduce
+theodore-1995 --item table-2`, where counts within 5 % agree: two of the paper's ten counts agree in
+some reading, eight in none. Modes are clamped-mass modes with the outboard masses at the tip; two
+such modes are not orthogonal."""
 
 _SHOWN = """Counts of elements come near the paper's only to first order in the deflections, counts
-of modes mostly with all orders. This explains the paper's lower counts for elements. `composite`
-takes more operations for RP, since it includes the motion of points along the shapes and the change
-of the integrals with the length."""
+of modes mostly with all orders. A truncation to first order explains the paper's lower counts for
+elements. `composite` takes more operations for RP, since it includes the motion of points along the
+shapes and the change of the integrals with the length."""
 
 
 if __name__ == "__main__":

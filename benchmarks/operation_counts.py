@@ -156,9 +156,9 @@ def _page(found: dict[str, list[dict[str, Any]]]) -> str:
         "## Growth with the number of links",
         "The table is for chains of flexible links with three modes each, with joint axes turned "
         "by 0 and 90 degrees alternately, by `articulated`. Every further link takes the same "
-        "number of operations. The first link takes fewer, and so does the last unless it carries "
-        "a payload. With stiffening, links that carry more have more nodes, so their number grows "
-        "with the chain.",
+        "number of operations. The first link takes fewer operations than the links between, and "
+        "so does the last link unless it carries a payload. With stiffening, links that carry more "
+        "have more nodes, so operations per link grow with the chain.",
         _link_table(found["links"]),
         "## Growth with the number of coordinates per link",
         "The table is for two links of finite elements that bend in one plane, by `articulated`. "
@@ -172,7 +172,7 @@ def _page(found: dict[str, list[dict[str, Any]]]) -> str:
 _ABOUT = """Made by `python benchmarks/operation_counts.py --markdown docs/operation-counts.md`;
 do not edit. The counts are of the operations that flexarm compiles, with equal subexpressions
 computed once: a square is a multiplication, twice a value an addition, a change of sign nothing.
-Numbers of the arm are constants; those that differ from 0, 1 or each other only by rounding are
+Numbers of the arm are constants; numbers that differ from 0, 1 or each other only by rounding are
 made equal. `flexarm count ARM` counts the operations of any arm."""
 
 _FORWARD = """The table has the multiplications, additions, divisions and functions (sines and
@@ -184,7 +184,8 @@ clamped-free. Arms have gravity and no payload.
 The formulas of Korayem & Shafei (2009) and of Book (1984, as Korayem & Shafei print them) hold for
 any arm, but do not count the solution of the equations of motion for the accelerations.
 Neither method has stiffening. Under n = 6, n_f = 6, m = 3 Korayem & Shafei print what the formulas
-give for m = 2 (19557 and 18332; Book 25251 and 24569); here they are evaluated for m = 3."""
+give for m = 2 (19557 and 18332; Book 25251 and 24569); this table evaluates the formulas
+for m = 3."""
 
 _MASS = """Multiplications and additions of the upper triangle of M by `composite`, against Table 2
 and section 4.4 of Theodore & Ghosal (1995): links of two modes or two elements, no stiffening. A
@@ -192,9 +193,9 @@ division counts as a multiplication.
 
 The paper does not say whether its links bend in one plane or in two. Algorithm 1 of the paper,
 written out for RR with every entry multiplied out, takes 421 multiplications and 172 additions in
-one plane and 1754 and 578 in two; the paper prints 405 and 168. So arms that bend in one plane are
-compared with the paper, beside arms that bend in two. The paper's tip rotation is I + skew(angles);
-flexarm's is exact, which takes a division and a few products more."""
+one plane and 1754 and 578 in two; the paper prints 405 and 168. Therefore arms that bend in one
+plane are compared with the paper, beside arms that bend in two. The paper's tip rotation is I +
+skew(angles); flexarm's is exact, which takes a division and a few products more."""
 
 _WHY_NOT = """For some arms with a sliding link flexarm takes more operations than the paper prints:
 points of the beam move along the shapes as it slides out, the part inside the hub has inertia, and

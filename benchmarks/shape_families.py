@@ -234,8 +234,8 @@ def page(rows: list[Row]) -> str:
     traded = [row for row in own if row.apart]
     if traded:
         parts.append(
-            f"In {len(traded)} cases another family is better than this aim allows for one of the "
-            "two frequencies, and worse for the other."
+            f"In {len(traded)} cases another family is so much better for one of the two "
+            "frequencies that the default misses this aim there, and worse for the other frequency."
         )
         parts += [TRADED, _traded(traded)]
     parts += [LEFT_OUT, "## Joints as they are", _table(own)]
@@ -293,13 +293,14 @@ The aim is an error of at most 1.2 times that of the best family, or 0.1 %."""
 TRADED = """\
 One shape per link and direction cannot represent both frequencies well. The table has the errors
 [%] of the first and of the second frequency, with the default shapes, with the family that is best
-for the first frequency, and with the one that is best for the second."""
+for the first frequency, and with the family that is best for the second."""
 LEFT_OUT = """\
 The tables below leave out four shapes, and arms for counting operations (`count-`, `tg-`); the
 option `--out` writes all cases."""
 HELD = """\
-The shapes are the same, but the driven joints are locked, as by a position controller. One or two
-shapes of `arm-modes` come from modes with these joints free; three or more include both cases."""
+The shapes are those of *joints as they are*, but the driven joints are locked, as by a position
+controller. One or two shapes of `arm-modes` come from modes with driven joints free; three or more
+also from modes with driven joints locked."""
 
 
 if __name__ == "__main__":

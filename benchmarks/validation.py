@@ -136,8 +136,8 @@ def _named(rows: list[Row]) -> str:
 
 ABOUT = """# Validation
 
-Made by `python benchmarks/validation.py --markdown docs/validation.md`; do not edit. An
-empty third column means that all numbers of the row round to the reference. Otherwise it has
+Made by `python benchmarks/validation.py --markdown docs/validation.md`; do not edit. An empty third
+column means that all numbers of the row round to the reference. Otherwise the third column has
 flexarm's numbers, in brackets the largest relative difference, with the reason below the table.
 References without a publication were derived by the method in the last column. Units are SI; beams
 are in units of L, rhoA L and T = sqrt(rhoA L^4/EI)."""
@@ -151,24 +151,24 @@ which clamped-mass and other [shapes](shapes.md) are made; *arm* is an arm with 
 ROTATING = """The table has frequencies omega T of a link that rotates at Omega T, about its steady
 state, for bending out of the plane of rotation (flap) and in it (lag). The root is at a radius
 (*hub*) of 0, 1 or 2 lengths. Without stiffening lag^2 = 3.516^2 - speed^2, so that there is a
-critical speed; with stiffening there is none."""
+critical speed; with stiffening there is no critical speed."""
 
 SPUN_UP = """The sample `spin-up-beam` (L = 10, EA = 2.8e7, EI = 1.4e4, rhoA = 1.2, rhoI = 6e-4)
 is spun up in 15 s to 6 rad/s, which is more than its first frequency."""
 
-FRAME = """The frame has two links of length 10 at a right angle, clamped at the root, with
-EA = 1e6, EI = GJ = 1e3, rhoA = 1 and rotary inertia 20, 10, 10 about x, y, z. A force along z acts
-on the elbow, linear between 0, 50 and 0 at 0, 1 and 2 s. The motion then continues freely, without
-gravity."""
+FRAME = """The frame has two links of length 10 at a right angle, clamped at the root, with EA =
+1e6, EI = GJ = 1e3, rhoA = 1 and rotary inertia 20, 10, 10 about x, y, z. A force along z acts on
+the elbow, linear between 0, 50 and 0 at 0, 1 and 2 s. After 2 s the motion continues freely,
+without gravity."""
 
 ARMS = """Frequencies are in Hz unless a row has another unit, without gravity, at rest, with joints
 locked or free. De Luca & Siciliano print 0.48, 1.80 Hz for link 1 with the elbow at 90 deg and
 2.18, 15.91 Hz for link 2."""
 
 SLIDING = """A cantilever of length sqrt(1 + 2 t) vibrates as L^s f(xi/L), with xi from the tip and
-K = EI/(rhoA kap^2). The run starts with the shape and velocity of this solution, scaled to 1e-4 of
-the length; Im s is fitted to the tip's motion. At a constant speed V the energy of bending falls by
-V EI w''(root)^2/2 per second. The sample is `telescope`."""
+K = EI/(rhoA kap^2). The run starts with the shape and velocity of this self-similar solution,
+scaled to 1e-4 of the length; Im s is fitted to the tip's motion. At a constant speed V the energy
+of bending falls by V EI w''(root)^2/2 per second. The sample is `telescope`."""
 
 MOTIONS = """Angles of the double pendulum are from the downward vertical; the falling arm of
 Korayem & Shafei has one clamped-free mode per link, scaled to a unit tip; the driven link is the
@@ -177,7 +177,7 @@ links](kinematics-and-energies.md#second-order-links), by `build(arm, series=Tru
 
 COUNTS = """The tables compare the multiplications and additions of published formulas, as printed,
 with those of flexarm's code; [operation counts](operation-counts.md) and [closed
-forms](closed-form-counts.md) say how they are counted and why they differ."""
+forms](closed-form-counts.md) say how operations are counted and why the numbers differ."""
 
 
 if __name__ == "__main__":

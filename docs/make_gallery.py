@@ -35,9 +35,9 @@ PUSHED = {
 }
 HEAD = """# Gallery
 
-These arms come with flexarm. [The viewer](viewer.md) shows each arm at its largest deflection.
-`flexarm arms NAME` prints its model file, `flexarm simulate NAME --html FILE` makes a page of
-its run, `flexarm live NAME` makes a page in which you can pull it.
+The arms of this page come with flexarm. [The viewer](viewer.md) shows each arm at its largest
+deflection. `flexarm arms NAME` prints the model file of an arm, `flexarm simulate NAME --html FILE`
+makes a page of the arm's run, `flexarm live NAME` makes a page in which you can pull the arm.
 
 Made by `python -m docs.make_gallery`; do not edit.
 

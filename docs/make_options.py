@@ -8,8 +8,8 @@ PAGE = Path(__file__).parent / "options.md"
 HEAD = """# Options of a run
 
 Made of `flexarm.integrate.options.RunOptions` by `python -m docs.make_options`; do not edit. Times
-are numbers in seconds or texts such as `"5 ms"`. The command has more
-[options of its own](simulate.md#options), and a duration of 1 s by default.
+are numbers in seconds or texts such as `"5 ms"`. The command `flexarm simulate` has more [options
+of its own](simulate.md#options), and a duration of 1 s by default.
 
 """
 

@@ -87,7 +87,10 @@ class QuadraticShape(Part):
     def _columns_match(self) -> Self:
         require_table(self, "stations", "values", "larger than the station")
         if self.values[0] != 0.0:
-            raise fault("the first value must be 0, since the joint holds the root", "values", 0)
+            raise fault(
+                "the displacement at the first station must be 0, since the joint holds the root",
+                "values", 0,
+            )  # fmt: skip
         return self
 
 

@@ -156,7 +156,7 @@ class Rate:
     alpha: Expr
 
     def across(self, r: Expr, v_rel: Expr, omega_rel: Expr, drift: Expr | None = None) -> "Rate":
-        """Return velocity and accelerations of a frame that moves relative to this frame.
+        """Return angular velocity and accelerations of a frame that moves relative to this one.
 
         The moving frame is at position r. ``v_rel`` and ``omega_rel`` are its relative velocity and
         angular velocity, (3,) each, and ``drift`` is its relative acceleration at zero second

@@ -131,8 +131,9 @@ def kernel(
     make
         Function that returns the CasADi function for a formulation.
     pattern
-        Pattern of constant, equal and opposite numbers that other arms share. If ``pattern`` is
-        None or does not fit, the pattern of this arm is used.
+        Pattern that states which numbers of an arm are constants in the machine code, and which
+        are equal or opposite to others. If ``pattern`` is None or does not fit, the pattern of
+        this arm is used.
     level
         Optimisation level of the machine code.
     """

@@ -575,8 +575,8 @@ class Differentiable:
     ) -> tuple[StepSequence, tuple[int, ...], float]:
         """Return the steps of a phase, the events at zero crossings that end it, and its end [s].
 
-        A method with a fixed step size takes equal steps. The steps of other methods are those of a
-        simulation with adaptive steps.
+        A method with a fixed step size takes equal steps. For a method with adaptive steps, the
+        steps are those that a simulation of the phase takes.
         """
         stops = apart(np.concatenate([task.times, task.jumps_inside]))
         if self.method.adaptive:

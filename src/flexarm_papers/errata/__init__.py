@@ -62,13 +62,13 @@ def markdown() -> str:
 
 _ABOUT = """# Errata of the five papers
 
-Made by `flexarm reproduce --errata --out docs/errata.md`; do not edit. Read in a
+Made by `flexarm reproduce --errata --out docs/errata.md`; do not edit. The papers were read in a
 machine transcription, without arrows and tildes. An *error* is wrong as transcribed and corrected
 nowhere in the paper. An *approximation* is stated by the paper; its effect is the size of the
-neglected terms. A *remark*: undefined or ambiguous.
+neglected terms. A *remark* is on undefined or ambiguous text.
 
 Effects compare the equation as printed and corrected at random states;
 [Gibbs-Appell](papers/korayem.md#gibbs-appell) effects for three spatial links with two modes each,
 amplitudes to 0.05 m, rates and accelerations to 1 SI, relative to the largest entry.
-*Not run*: no effect can be computed. Files mark the corrected line `erratum`."""
+*Not run*: no effect can be computed. Source files mark the corrected line by `erratum`."""
 __all__ = ["Erratum", "errata", "markdown", "measured"]

@@ -122,7 +122,7 @@ class Assumed(Discretisation):
     rotary: bool = False
 
     def loaded(self, choice: ShapeChoice) -> bool:
-        """Return whether the shapes depend on the inertia at the ends of the link."""
+        """Return whether the shapes depend on the inertia of the bodies at the link's ends."""
         return self.with_body
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
@@ -314,7 +314,7 @@ class ElementShapes(Discretisation):
     citation = "Theodore & Ghosal 1995, eqs 12-15"
 
     def loaded(self, choice: ShapeChoice) -> bool:
-        """Return whether the shapes are modes of the elements, which depend on the tip body."""
+        """Return whether the shapes are modes of the finite elements with the tip body."""
         return isinstance(choice, choices.Elements) and choice.reduce is not None
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:

@@ -49,7 +49,7 @@ def _range(value: Any) -> Any:
 
 
 def _reduced(value: Any) -> Any:
-    """Convert ``"joint1: peak"``, ``"mass"`` or a function to the mapping of a quantity.
+    """Convert ``"joint1: peak"``, ``"mass"`` or a function to the keys of a quantity of a study.
 
     Other values are returned unchanged.
     """
@@ -151,7 +151,10 @@ class Sampling(Part):
                 "'{low: 1, high: 2, levels: 5}'. Leave 'count' out.", "count",
             )  # fmt: skip
         if self.kind in ("sobol", "saltelli") and (self.count or 0).bit_count() != 1:
-            raise fault("the count of designs must be a power of 2 for this kind", "count")
+            raise fault(
+                f"the count of designs must be a power of 2 for sampling of kind '{self.kind}', "
+                f"got {self.count}", "count",
+            )  # fmt: skip
         return self
 
 

@@ -235,7 +235,7 @@ class LiveArm:
 
     @property
     def holds(self) -> tuple[tuple[int, float], ...]:
-        """Points at which the arm can be pulled: link index, fraction of the link's length.
+        """Points at which the arm can be pulled: (link index, fraction of the link's length) each.
 
         The last point is the arm's tip, whose link index is the number of links.
         """
