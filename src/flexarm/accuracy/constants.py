@@ -30,8 +30,9 @@ WIND_UP_ROUNDING = 4e-15
 
 # Error of the shapes, by links with more shapes
 # Numbers of shapes added to a link per direction, by order of the stiffness (2: bending, 1: twist
-# and stretch): for the estimate, and for each of the two comparisons with richer runs.
-ADDED_SHAPES, MORE_ADDED_SHAPES = {2: 3, 1: 2}, {2: 5, 1: 4}
+# and stretch): for the estimate and the first comparison with a richer run; for the second
+# comparison, and for errors of frequencies.
+ADDED_SHAPES, MORE_SHAPES = {2: 3, 1: 2}, {2: 5, 1: 4}
 # Number of moment polynomials, beyond the number of shapes, that are combined to the softest
 # shapes: with 6 or more the estimated errors do not change, with 4 they are a third.  Relative
 # strain energy below which a candidate shape counts as dependent on the link's shapes.
@@ -48,9 +49,9 @@ IDLE_PERIOD, FOLLOWING_PERIOD = 1e-6, 0.03
 CONVERGENT_RATIO = 0.5
 
 # Errors of frequencies
-# Number of shapes per direction that a refined arm adds, by order of the stiffness; number of these
-# shapes that the last refinement adds, whose effect shows how far the result has converged.
-MORE_SHAPES, LAST_SHAPES = {2: 5, 1: 4}, 2
+# Number of the added MORE_SHAPES that the last refinement adds, whose effect shows how far the
+# result has converged.
+LAST_SHAPES = 2
 # Number of frequencies whose largest error is printed; number of frequencies whose total errors are
 # printed.
 FIRST_FREQUENCIES, PRINTED_SUMS = 3, 12

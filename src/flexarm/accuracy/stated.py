@@ -9,7 +9,7 @@ from flexarm.accuracy.constants import (
     ADDED_SHAPES,
     CONVERGENT_RATIO,
     LARGEST_ERROR,
-    MORE_ADDED_SHAPES,
+    MORE_SHAPES,
     REMEDY_ABOVE,
     RESOLUTION,
 )
@@ -75,7 +75,7 @@ def compare(
     """
     theory = not is_complete(model)
     unloaded = RicherArm(model).unloaded_directions(motion, RESOLUTION * rtol)
-    counts = [(ADDED_SHAPES, False), (MORE_ADDED_SHAPES, False)] + [(ADDED_SHAPES, True)] * theory
+    counts = [(ADDED_SHAPES, False), (MORE_SHAPES, False)] + [(ADDED_SHAPES, True)] * theory
     arms = [model]
     arms += [enriched(model, added, unloaded, complete=full).model for added, full in counts]
     runs = [(motion, tip), *map(simulate, arms[1:])]

@@ -15,7 +15,8 @@ ODD = frozenset({"sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh",
 EVEN = frozenset({"cos", "cosh", "fabs"})
 COMMUTATIVE = frozenset({"add", "mul", "eq", "ne", "and", "or", "fmin", "fmax", "hypot"})
 # Between these divisors a reciprocal neither overflows nor loses digits.
-SMALLEST_DIVISOR, LARGEST_DIVISOR = 2.0**-1022, 2.0**1022
+SMALLEST_DIVISOR = 2.0**-1022
+LARGEST_DIVISOR = 1 / SMALLEST_DIVISOR
 NAMES: dict[int, str] = {
     getattr(casadi, f"OP_{name.upper()}"): name
     for name in BINARY | FUNCTIONS | {"neg", "not", "fabs", "sign", "floor", "ceil"}

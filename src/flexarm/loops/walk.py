@@ -24,7 +24,8 @@ OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Mod: "
 COMPARISONS = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
 }  # fmt: skip
-LOWEST, HIGHEST = -(2**63), 2**63 - 1
+LOWEST = -(2**63)
+HIGHEST = -1 - LOWEST
 NOTHING = type(None)
 
 

@@ -400,7 +400,8 @@ def cleaned(body: ReducedBody) -> ReducedBody:
 _TETRA = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]]
 # Nodes 0 to 3 of a brick element are the corners of its bottom face; nodes 4 to 7 are above them.
 RING = [(0, 1), (1, 2), (2, 3), (3, 0)]
-_BRICK = [[0, 3, 2, 1], [a + 4 for a, _ in RING], *([a, b, b + 4, a + 4] for a, b in RING)]
+UP = len(RING)  # difference of the numbers of a top corner and of the corner below it
+_BRICK = [[0, 3, 2, 1], [a + UP for a, _ in RING], *([a, b, b + UP, a + UP] for a, b in RING)]
 # Corner nodes of each face; keys are the element's number of nodes.
 SOLID_CORNERS = {4: _TETRA, 10: _TETRA, 8: _BRICK, 20: _BRICK}
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from flexarm.errors import ModelError
-from flexarm.links.imported.body import RING, outer_faces
+from flexarm.links.imported.body import RING, UP, outer_faces
 from flexarm.links.imported.data import Integers
 from flexarm.links.imported.readers.superelements import number, whole_number
 from flexarm.spatial import Array
@@ -18,7 +18,7 @@ _TETRA_EDGES = [(0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3)]
 _BRICK = [(-1, -1, -1), (1, -1, -1), (1, 1, -1), (-1, 1, -1),
           (-1, -1, 1), (1, -1, 1), (1, 1, 1), (-1, 1, 1)]  # fmt: skip
 # order of edges in a CalculiX result file: bottom face, vertical edges, top face
-_BRICK_EDGES = [*RING, *((a, a + 4) for a, _ in RING), *((a + 4, b + 4) for a, b in RING)]
+_BRICK_EDGES = [*RING, *((a, a + UP) for a, _ in RING), *((a + UP, b + UP) for a, b in RING)]
 
 
 @dataclass(frozen=True)

@@ -410,11 +410,11 @@ ARRAYS: dict[str, tuple[str, Shape, Powers | tuple[Powers, ...]]] = {
     "D": ("damping", ("shapes", "shapes"), (2, 1, -1)),
     "frequencies": ("hertz", ("shapes",), PLAIN),
     "damping_ratios": ("ratios", ("shapes",), PLAIN),
-    "hub_shapes": ("hub_shapes", ("shapes", 6), MOTION),
-    "tip_shapes": ("tip_shapes", ("shapes", 6), MOTION),
+    "hub_shapes": ("hub_shapes", ("shapes", len(WAYS)), MOTION),
+    "tip_shapes": ("tip_shapes", ("shapes", len(WAYS)), MOTION),
     "strains": ("strains", ("shapes", "places"), PLAIN),
-    "K_sigma": ("k_sigma", (18, "shapes", "shapes"), LOADS),
-    "K_u": ("k_u", (18, "shapes", "shapes"), LOADS),
+    "K_sigma": ("k_sigma", (len(LOADS), "shapes", "shapes"), LOADS),
+    "K_u": ("k_u", (len(LOADS), "shapes", "shapes"), LOADS),
 }
 
 
