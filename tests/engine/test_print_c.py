@@ -106,11 +106,19 @@ def test_printed_kernels_compile_without_warnings(tmp_path: Path) -> None:
     library(printed, more, tmp_path, *STRICT)
 
 
+def test_a_kernel_whose_address_is_known_is_called_by_name(tmp_path: Path) -> None:
+    printed = print_c([every_field, ahead], called_by_field={"n": add_one})
+    more = "long long run(struct State *s);\nlong long run(struct State *s)\n"
+    more += "{\n    return kernel_every_field(s) > 0.0 ? kernel_ahead(s) : 0;\n}\n"
+    library(printed, more, tmp_path, *STRICT)
+    assert "code = kernel_add_one(s);" in printed.functions
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
         (add_twice, r"'kernel_add_one\(s\)' and .* are operands of one expression"),
-        (ahead, "calls by an address are not for C"),
+        (ahead, "calls by an unknown address are not for C"),
         (named, "'rest' must be a number"),
     ],
 )

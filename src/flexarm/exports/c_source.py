@@ -13,12 +13,23 @@ from flexarm.engine.lower import lower
 from flexarm.errors import FlexarmError
 from flexarm.exports.plant import Plant
 from flexarm.integrate.constants import MOST_SLIP_CHANGES
-from flexarm.integrate.loop import choose_next, choose_step, healthy, is_rejected
+from flexarm.integrate.location import bisect_exit, choose_sides, locate, stop_at
+from flexarm.integrate.loop import (
+    BROKEN,
+    EVENT_FOUND,
+    FINISHED,
+    LIMIT_REACHED,
+    NO_STEP,
+    RUNNING,
+    limit_value,
+    march,
+    resolved_step,
+)
 from flexarm.integrate.methods import dop853, rk4
-from flexarm.integrate.methods.explicit import explicit_step
+from flexarm.integrate.methods.explicit import explicit_sample, explicit_step
 from flexarm.integrate.mission.transitions import OPEN, way_closed, way_moving, way_next
-from flexarm.integrate.state import measure
-from flexarm.integrate.system import System, rates
+from flexarm.integrate.state import measure, widen
+from flexarm.integrate.system import System, enter_pieces, prescribe, rates
 from flexarm.io.constants import LINE_WIDTH
 from flexarm.io.titles import plain_title
 from flexarm.io.whole_file import require_folder, require_writable, write_whole
@@ -103,16 +114,24 @@ def _words(plant: Plant, emitted: Sequence[CSource]) -> dict[str, str]:
         "WORK": max(source.work_size for source in emitted),
     }  # fmt: skip
     defines = [f"#define {name}_{key} {value}" for key, value in sizes.items()]
-    steps = print_c(
-        [explicit_step, choose_step, healthy, is_rejected, choose_next],
-        outside={rates: f"{name}_rate", System: f"struct {name}", measure: "nominal_error"},
-    )
-    rules = [f"#define OPEN {OPEN}", f"enum {{ MOST_AT_ONCE = {MOST_SLIP_CHANGES} }};",
-             print_c([way_moving, way_closed, way_next]).functions]  # fmt: skip
+    kernels = print_c(
+        [march, locate, bisect_exit, stop_at, choose_sides, way_moving, way_closed, way_next],
+        called_by_field={"step": explicit_step, "sample": explicit_sample},
+        outside={
+            rates: f"{name}_rate", System: f"struct {name}", measure: "nominal_error",
+            limit_value: "bound_distance", enter_pieces: "pass_pieces",
+            prescribe: "keep_prescribed", widen: "keep_sizes", resolved_step: "whole_step",
+        },
+    )  # fmt: skip
+    rules = {
+        "OPEN": OPEN, "MOST_AT_ONCE": MOST_SLIP_CHANGES, "MOST_STEPS": 1_000_000,
+        "RUNNING": RUNNING, "FINISHED": FINISHED, "BROKEN": BROKEN, "NO_STEP": NO_STEP,
+        "LIMIT_REACHED": LIMIT_REACHED, "EVENT_FOUND": EVENT_FOUND,
+    }  # fmt: skip
     return {
-        "RULES": "\n".join(rules),
+        "RULES": "\n".join(f"#define {key} {value}" for key, value in rules.items()),
         "DEFINES": "\n".join(defines), "TABLES": _tables(plant), "METHODS": _methods(),
-        "RECORDS": steps.records, "KERNELS": steps.functions,
+        "RECORDS": kernels.records, "KERNELS": kernels.functions,
         "TITLE": plain_title(plant.model.arm.name), "FILE": name, "NAME": name,
     }  # fmt: skip
 
@@ -128,6 +147,8 @@ def _tables(plant: Plant) -> str:
         numbers("const", f"{name}_usual", plant.usual),
         f"static const double largest_step = {largest_step!r};",
         numbers("static const", "bounds", np.array(bounds).ravel()),
+        numbers("static const", "bound_low", np.zeros(len(bounds))),
+        numbers("static const", "bound_high", np.full(len(bounds), np.inf)),
         *(numbers("static const", key, row) for key, row in plant.tables.items()),
         numbers("const", f"{name}_jumps", plant.jumps, size=len(plant.jumps) + 1),
         *(numbers("const", f"{name}_{key}", getattr(linear, key).ravel()) for key in "ABCD"),
@@ -144,10 +165,11 @@ def _tables(plant: Plant) -> str:
 
 def _methods() -> str:
     tables: dict[str, Array] = {}
-    for name, method in (("rk4", rk4.TABLEAU), ("dop853", dop853.TABLEAU)):
-        tables[f"{name}_a"] = method.table[: method.stages + 1, : method.stages + 1].ravel()
-        tables[f"{name}_b"], tables[f"{name}_c"] = method.weights[0], method.nodes
+    for name, tableau in (("rk4", rk4.TABLEAU), ("dop853", dop853.TABLEAU)):
+        tables[f"{name}_a"], tables[f"{name}_b"] = tableau.table.ravel(), tableau.weights[0]
+        tables[f"{name}_c"] = np.array([*tableau.nodes, *tableau.extra])
     tables["dop853_e"], tables["dop853_e3"] = dop853.TABLEAU.weights[1:]
+    tables["dop853_d"] = dop853.TABLEAU.dense.ravel()
     return "\n".join(numbers("static const", key, value) for key, value in tables.items())
 
 

@@ -269,10 +269,10 @@ class Plant:
 
     @direct_operators()
     def rates(self) -> ca.Function:
-        """Return the CasADi function ``(t, since, x, u, d) -> (rate, event_values)``.
+        """Return the CasADi function ``(t, since, x, u, d) -> (rate, event_values, event_rates)``.
 
-        The output ``rate`` is the time derivative of x, and ``event_values`` has one value per
-        event function.
+        The output ``rate`` is the time derivative of x. The outputs ``event_values`` and
+        ``event_rates`` contain values and time derivatives of the event functions.
         """
         t, since, x, u, d, q, v = self._symbols()
         groups, m, actuators = self.task.groups, len(self.open), self.task.motion.actuators
@@ -295,13 +295,13 @@ class Plant:
             self.model.with_reference(self._references(d)) if self.model.attitudes else self.model
         )
         states = {name: x[2 * m + k] for k, name in enumerate(actuators.state_names)}
-        event_values = self.switches.event_values(
-            EventArguments(model, t, q, v, states, ca.SX(0, 1))
-        )
+        values = self.switches.event_values(EventArguments(model, t, q, v, states, ca.SX(0, 1)))
+        event_values = ca.vertcat(ca.SX(0, 1), *values)
+        event_rates = ca.jtimes(event_values, ca.vertcat(t, x), ca.vertcat(1, rate))
         return ca.Function(
             f"{self.name}_rates", [t, since, x, u, d],
-            [ca.densify(rate), ca.densify(ca.vertcat(ca.SX(0, 1), *event_values))],
-            ["t", "since", "x", "u", "d"], ["rate", "event_values"],
+            [ca.densify(output) for output in (rate, event_values, event_rates)],
+            ["t", "since", "x", "u", "d"], ["rate", "event_values", "event_rates"],
         )  # fmt: skip
 
     @direct_operators()

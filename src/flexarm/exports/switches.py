@@ -95,6 +95,13 @@ class Switches:
         return np.array([*own_corners, *(value for _, value in self._contact_corners)])
 
     @property
+    def stays(self) -> Array:
+        """Whether an event function (1 or 0) stays at its corner, then 0 for each holder."""
+        at_corner = [function.kind == "state" for function in self.looks]
+        rest = len(self._contact_corners) + len(self.holders)
+        return np.array([*at_corner, *[False] * rest], dtype=float)
+
+    @property
     def names(self) -> list[str]:
         """Names of the event indicators of switches, which follow those of bounds."""
         model, whens = self.model, [event for event in self.events if event.when is not None]
@@ -177,6 +184,7 @@ class Switches:
             tables |= {f"servo_{name}": np.array(row, dtype=float) for name, row in digital.items()}
         return tables | {
             "look_corner": self.corners,
+            "look_stays": self.stays,
             "first_references": reference_attitudes[: 3 * len(at)].ravel(),
             "attitude_at": np.array(at, dtype=float), "turn_limit": np.array([MOST_MIDDLE_ANGLE]),
         }  # fmt: skip

@@ -17,21 +17,22 @@ from flexarm.integrate.loop import (
 from flexarm.integrate.state import IntegratorState, widen
 from flexarm.integrate.system import prescribe, rates, rounding
 from flexarm.loops.kernel import kernel
-from flexarm.loops.language import run_kernel
+from flexarm.loops.language import Array, run_kernel
 from flexarm.loops.sums import copy
 
 INFINITE = float("inf")
 
 
 @kernel
-def choose_sides(m: IntegratorState) -> None:
-    """Bound the event functions of kinks to the side of the kink at which the arm is now."""
-    for k in range(m.event_count):
-        corner = m.event_corners[k]
-        if math.isfinite(corner):
-            above = 1 if m.event_values[k] > corner else 0
-            m.event_low[k] = corner if above == 1 else -INFINITE
-            m.event_high[k] = INFINITE if above == 1 else corner
+def choose_sides(count: int, values: Array, corners: Array, low: Array, high: Array) -> None:
+    """Bound event functions of kinks to the side of the kink at which their values are now.
+
+    The bounds of other event functions, whose corner is infinite, are not changed.
+    """
+    for k in range(count):
+        if math.isfinite(corners[k]):
+            low[k] = corners[k] if values[k] > corners[k] else -INFINITE
+            high[k] = INFINITE if values[k] > corners[k] else corners[k]
 
 
 @kernel
@@ -140,8 +141,8 @@ def locate(m: IntegratorState) -> float:
     if exits_at(m, crossing) < 0:  # only the cubic or rounding is outside
         crossing = other_crossing(m)
     index = first_out_of_bounds(m)
-    stays = m.event_stays[index] if index >= 0 else 0
-    if crossing >= 0.0 and (m.adaptive == 0 or stays == 0):
+    stays = m.event_stays[index] if index >= 0 else 0.0
+    if crossing >= 0.0 and (m.adaptive == 0 or stays == 0.0):
         crossing = approach(m, crossing)
     if crossing < 0.0:
         record_event_values(m)

@@ -318,6 +318,17 @@ def choose_next(m: IntegratorState, at_stop: int) -> None:
 
 
 @kernel
+def resolved_step(m: IntegratorState) -> float:
+    """Return the largest step [s], at most m.h, that resolves the penetration of every contact."""
+    if m.obstacles.count == 0:
+        return m.h
+    n = m.system.n
+    energy = max(kinetic(m, m.y[n:]), kinetic(m, m.y_new[n:]))
+    allowed: float = contact_step(m.obstacles, m.y, m.y_new, m.h, energy)
+    return allowed
+
+
+@kernel
 def march(m: IntegratorState) -> int:
     """Integrate until the end, a bound, an event, a failure or the trial budget; return a code.
 
@@ -342,14 +353,11 @@ def march(m: IntegratorState) -> int:
             continue
         if good == 0:
             return BROKEN
-        if m.obstacles.count > 0:
-            n = m.system.n
-            energy = max(kinetic(m, m.y[n:]), kinetic(m, m.y_new[n:]))
-            resolved = contact_step(m.obstacles, m.y, m.y_new, m.h, energy)
-            if resolved < m.h:
-                m.rejections += 1
-                continue
-            resolved = m.largest
+        resolved = resolved_step(m)
+        if resolved < m.h:
+            m.rejections += 1
+            continue
+        resolved = m.largest
         choose_next(m, at_stop)
         accept(m)
         if at_stop == 1:

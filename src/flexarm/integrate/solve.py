@@ -100,8 +100,7 @@ def make_ready(m: IntegratorState) -> IntegratorState:
     """Evaluate the equations of motion at the start of a run; return the integrator state."""
     m.budget = 0
     march(m)  # evaluates only the start
-    if m.event_count:
-        choose_sides.python(m)
+    _choose_sides(m)
     return m
 
 
@@ -241,6 +240,10 @@ def restart(m: IntegratorState) -> None:
         m.method.restart(m)
 
 
+def _choose_sides(m: IntegratorState) -> None:
+    choose_sides.python(m.event_count, m.event_values, m.event_corners, m.event_low, m.event_high)
+
+
 def _end_at_bound(m: IntegratorState) -> Ending:
     """Return the ending at the time in the last step when a quantity left its bounds."""
     limit = m.problem.state_limits[m.limit_reached]
@@ -272,7 +275,7 @@ def locate_event(m: IntegratorState, reference_attitude: Array) -> Ending | None
         record_end(m)
         return Ending("event")
     record_samples(m)
-    choose_sides.python(m)
+    _choose_sides(m)
     restart(m)
     return None
 

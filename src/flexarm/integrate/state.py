@@ -219,7 +219,7 @@ class IntegratorState(Record):
     # event_corners: values at which the equations have kinks, infinite for events. event_stays: 1
     # for quantities that stay at such a value.
     event_corners: Array
-    event_stays: Ints
+    event_stays: Array
     peak: float = 0.0  # time [s] in the last step at which an event function may be out of bounds
     checks_within: int  # 1 if event functions are evaluated within steps too, else 0
     # Event functions at the quarters of a step, (5, event_count), then their rates at the step's
@@ -330,7 +330,7 @@ def start_fields(
         event_low=low,
         event_high=high,
         event_corners=np.array([math.inf if x.corner is None else x.corner for x in functions]),
-        event_stays=np.array([x.kind == "state" for x in functions], dtype=np.int64),
+        event_stays=np.array([x.kind == "state" for x in functions], dtype=float),
         times=times,
         samples=np.zeros(len(times) * size),
         sample_count=len(times),

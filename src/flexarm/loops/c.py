@@ -3,8 +3,8 @@
 A kernel becomes a static C function, and a record a struct with the fields that the kernels use.
 Ints are ``long long`` and must not overflow. Apart from overflows, the C functions compute the same
 as the machine code of kernels. Three constructs raise an error, since C does not define their types
-or their order of evaluation: calls by address, local names for arrays or records, and a call that
-changes a record or an array that another operand of the same expression may read.
+or their order of evaluation: calls by an unknown address, local names for arrays or records, and a
+call that changes a record or an array that another operand of the same expression may read.
 """
 
 import ast
@@ -50,8 +50,9 @@ class CLoops(NamedTuple):
 
 
 def print_c(
-    kernels: Sequence[LoopSource], *, outside: Mapping[Any, str] = MappingProxyType({})
-) -> CLoops:
+    kernels: Sequence[LoopSource], *, outside: Mapping[Any, str] = MappingProxyType({}),
+    called_by_field: Mapping[str, LoopSource] = MappingProxyType({}),
+) -> CLoops:  # fmt: skip
     """Return the C text of kernels and of all kernels that they call.
 
     Parameters
@@ -61,8 +62,10 @@ def print_c(
     outside
         C names of kernels and record types that other C code defines: for a kernel, a function with
         the same parameters; for a record type, ``struct NAME``.
+    called_by_field
+        Kernels to call, by name of the record field that contains their address on a CPU.
     """
-    module = _CModule(kernels, outside)
+    module = _CModule(kernels, outside, called_by_field)
     for kernel in kernels:
         module.function(kernel)
     helpers = [f"static {text}" for key, text in HELPERS.items() if key in module.helpers]
@@ -72,8 +75,11 @@ def print_c(
 class _CModule:
     """The C functions printed so far, with the helper functions and struct fields they use."""
 
-    def __init__(self, kernels: Sequence[LoopSource], outside: Mapping[Any, str]) -> None:
-        self.outside, self.reader = outside, KernelReader({})
+    def __init__(
+        self, kernels: Sequence[LoopSource], outside: Mapping[Any, str],
+        called_by_field: Mapping[str, LoopSource],
+    ) -> None:  # fmt: skip
+        self.outside, self.reader = outside, KernelReader(called_by_field)
         self.names: dict[int, str] = {}
         self.texts: list[str] = []
         self.helpers: set[tuple[str, Any]] = set()
@@ -301,7 +307,10 @@ class _CKernel(KernelWalk):
         return _Text(text, ATOM, max(effect, self.effect(codes)))
 
     def call_address(self, node: ast.Call, result: Any, codes: Sequence[_Text]) -> Any:
-        self.refuse(node, "calls by an address are not for C")
+        bound = self.module.reader.bound.get(getattr(node.args[0], "attr", ""))
+        if isinstance(bound, LoopSource):
+            return self.call(bound, codes[1:])
+        return self.refuse(node, "calls by an unknown address are not for C")
 
     def discard(self, code: _Text) -> None:
         self.lines.append(f"{code.text};")

@@ -9,10 +9,8 @@
 
 @TABLES@
 
-/* Coefficients of explicit Runge-Kutta methods, and steps by them. */
+/* Coefficients of explicit Runge-Kutta methods. */
 @METHODS@
-
-@RECORDS@
 
 #define HOLDERS @NAME@_HOLDERS
 #define EVENTS @NAME@_EVENTS
@@ -20,7 +18,6 @@
 #define COORDINATES @NAME@_COORDINATES
 #define ATTITUDES @NAME@_ATTITUDES
 #define SIGHTS (LOOKS + HOLDERS)
-#define WATCHED (SIGHTS + @NAME@_BOUNDS)
 /* Places in d: reference_attitudes row by row, then of each holder its effort and the way friction acts, then
  * what sampled servos hold. */
 #define EFFORT(k) (9 * ATTITUDES + 2 * (k))
@@ -50,12 +47,46 @@ void @NAME@_start(struct @NAME@ *a)
     a->last_error = 1.0;
 }
 
-/* What times may differ by and be one. */
-static double rounding(double t) { return 1e-12 * fmax(fabs(t), 1e-9); }
+/* What the loops below take for an arm: errors relative to the usual sizes of its states, distances
+ * to bounds, and jumps of functions of time; coordinates that are prescribed are no states. */
+@RECORDS@
 
-/* How brakes and dry friction hold (0), slip (-1, 1) or are open. */
+static double nominal_error(struct RungeKuttaState *m, const double *error)
+{
+    double sum = 0.0;
+    for (int i = 0; i < N; ++i) {
+        const double size = fmax(@NAME@_usual[i], fmax(fabs(m->y[i]), fabs(m->y_new[i])));
+        sum += error[i] / size * (error[i] / size);
+    }
+    return sqrt(sum / N);
+}
+
+static double bound_distance(struct RungeKuttaState *m, long long bound, const double *x)
+{
+    (void)m;
+    return @NAME@_distance((int)bound, x);
+}
+
+static void pass_pieces(struct @NAME@ *a, double t)
+{
+    (void)t;
+    @NAME@_pass(a);
+}
+
+static void keep_prescribed(struct @NAME@ *a, double t, const double *x)
+{
+    (void)a, (void)t, (void)x;
+}
+
+static void keep_sizes(struct RungeKuttaState *m) { (void)m; }
+
+static double whole_step(struct RungeKuttaState *m) { return m->h; }
+
+/* Rules of brakes and dry friction, which hold (0), slip (-1, 1) or are open; steps, and the search
+ * for what happens within them. */
 @RULES@
 
+@KERNELS@
 static double capacity(const struct @NAME@ *a, int k)
 {
     return holder_friction[k] + (a->braked[k] ? holder_brake[k] : 0.0);
@@ -89,7 +120,7 @@ static void solve(int m, double *matrix, double *out)
 
 static void evaluate(struct @NAME@ *a, double t, const double *x, double *rate)
 {
-    flexarm_@NAME@_rates(&t, &a->since, x, a->u, a->d, rate, a->seen, a->work);
+    flexarm_@NAME@_rates(&t, &a->since, x, a->u, a->d, rate, a->seen, a->seen_rates, a->work);
 }
 
 /* Find how the rates change by a unit's effort of each of some holders: a->column. */
@@ -118,8 +149,8 @@ static void shares(struct @NAME@ *a, const double *now, int m, const int *which,
     solve(m, matrix, out);
 }
 
-/* Rates; efforts that hold what stands still are found so that it does, and refined once. */
-void @NAME@_rate(struct @NAME@ *a, double t, const double *x, double *rate)
+/* Efforts that hold what stands still are found so that it does, and refined once. */
+static void hold(struct @NAME@ *a, double t, const double *x, double *rate)
 {
     int stuck[HOLDERS + 1], m = 0;
     double share[HOLDERS + 1];
@@ -144,6 +175,16 @@ void @NAME@_rate(struct @NAME@ *a, double t, const double *x, double *rate)
         rate[RATE_OF(stuck[j])] = 0.0;
 }
 
+/* Rates, and what is looked out for: of what holds its effort, of what slips its rate. */
+void @NAME@_rate(struct @NAME@ *a, double t, const double *x, double *rate)
+{
+    hold(a, t, x, rate);
+    for (int k = 0; k < HOLDERS; ++k) {
+        a->seen[LOOKS + k] = a->closed[k] == 0 ? a->d[EFFORT(k)] : x[RATE_OF(k)];
+        a->seen_rates[LOOKS + k] = a->closed[k] == 0 ? 0.0 : rate[RATE_OF(k)];
+    }
+}
+
 void @NAME@_output(struct @NAME@ *a, double *y)
 {
     flexarm_@NAME@_outputs(&a->t, &a->since, a->x, a->d, y, a->work);
@@ -152,7 +193,7 @@ void @NAME@_output(struct @NAME@ *a, double *y)
 void @NAME@_change(struct @NAME@ *a, const double *dx, const double *du, double *rate, double *y)
 {
     int stuck[HOLDERS + 1], m = 0;
-    double share[HOLDERS + 1], *here = a->k;
+    double share[HOLDERS + 1], *here = a->trial;
     @NAME@_rate(a, a->t, a->x, here); /* what holds, holds */
     flexarm_@NAME@_tangent(&a->t, &a->since, a->x, a->u, a->d, dx, du, rate, y, a->work);
     for (int k = 0; k < HOLDERS; ++k)
@@ -197,11 +238,11 @@ double @NAME@_pass(struct @NAME@ *a)
  * holds something else. */
 static int tick(struct @NAME@ *a)
 {
-    const double now = a->t + rounding(a->t);
+    const double now = a->t + kernel_rounding(a->t);
     double seen[3 * SAMPLED], asked[SAMPLED], rate[SAMPLED];
     int changed = 0;
     for (int k = 0; k < SAMPLED; ++k) {
-        const double passed = ceil((a->t - rounding(a->t)) / servo_period[k]);
+        const double passed = ceil((a->t - kernel_rounding(a->t)) / servo_period[k]);
         const double grain = servo_resolution[k];
         double *here = seen + 3 * k;
         here[0] = here[1] = 0.0;
@@ -250,24 +291,21 @@ static int is_due(const struct @NAME@ *a, int e, double t)
     return look < 0 || a->seen[look] < event_low[e] || a->seen[look] > event_high[e];
 }
 
-/* How far it is to what happens next, negative beyond: quantities that are looked out for, corners
- * of the equations, what holds. By the last evaluation, that of x at t. */
-static void sights(const struct @NAME@ *a, double t, const double *x, double *z)
+/* Set the bounds of what is looked out for, by what it is last seen at: within them nothing happens. */
+static void watch(struct @NAME@ *a)
 {
-    for (int k = 0; k < LOOKS; ++k)
-        z[k] = a->side[k] ? a->side[k] * (a->seen[k] - look_corner[k]) : 1.0;
+    kernel_choose_sides(LOOKS, a->seen, look_corner, a->low, a->high);
     for (int e = 0; e < EVENTS; ++e) {
-        const int k = (int)event_look[e];
-        if (k >= 0 && !a->done[e] && t >= event_from[e])
-            z[k] = event_high[e] < HUGE_VAL ? event_high[e] - a->seen[k]
-                                            : a->seen[k] - event_low[e];
+        const int k = (int)event_look[e], open = a->done[e] || a->t < event_from[e];
+        if (k >= 0) {
+            a->low[k] = open ? -HUGE_VAL : event_low[e];
+            a->high[k] = open ? HUGE_VAL : event_high[e];
+        }
     }
     for (int k = 0; k < HOLDERS; ++k) {
-        const double most = capacity(a, k);
-        double *here = z + LOOKS + k;
-        *here = a->closed[k] == OPEN || (a->closed[k] == 0 && !(most < HUGE_VAL)) ? 1.0
-                : a->closed[k] == 0 ? most - fabs(a->d[EFFORT(k)])
-                                    : a->closed[k] * x[RATE_OF(k)];
+        const int way = a->closed[k];
+        a->low[LOOKS + k] = way == 0 ? -capacity(a, k) : way == 1 ? 0.0 : -HUGE_VAL;
+        a->high[LOOKS + k] = way == 0 ? capacity(a, k) : way == -1 ? 0.0 : HUGE_VAL;
     }
 }
 
@@ -278,7 +316,11 @@ void @NAME@_indicators(struct @NAME@ *a, double *z)
     z += @NAME@_BOUNDS;
     if (SIGHTS)
         @NAME@_rate(a, a->t, a->x, a->f);
-    sights(a, a->t, a->x, z);
+    for (int k = 0; k < SIGHTS; ++k) {
+        z[k] = fmin(a->seen[k] - a->low[k], a->high[k] - a->seen[k]);
+        if (!(z[k] < HUGE_VAL))
+            z[k] = 1.0;
+    }
     for (int k = 0; k < ATTITUDES; ++k)
         z[SIGHTS + k] = turn_limit[0] - fabs(a->x[(int)attitude_at[k] + 1]);
 }
@@ -370,9 +412,7 @@ int @NAME@_update(struct @NAME@ *a)
     if (tick(a)) /* and what holds may then slip */
         return @NAME@_update(a) || changed;
 #endif
-    for (int k = 0; k < LOOKS; ++k)
-        if (look_corner[k] < HUGE_VAL && !(a->side[k] * (a->seen[k] - look_corner[k]) > 0.0))
-            a->side[k] = a->seen[k] > look_corner[k] ? 1 : -1;
+    watch(a);
 #if @NAME@_ATTITUDES
     for (int k = 0; k < ATTITUDES; ++k)
         if (fabs(a->x[(int)attitude_at[k] + 1]) > turn_limit[0]) {
@@ -393,204 +433,39 @@ int @NAME@_is_over(const struct @NAME@ *a)
     return a->over;
 }
 
-/* Root mean square of an error, relative to the usual sizes of the states. */
-static double nominal_error(struct RungeKuttaState *m, const double *error)
-{
-    double sum = 0.0;
-    for (int i = 0; i < N; ++i) {
-        const double size = fmax(@NAME@_usual[i], fmax(fabs(m->y[i]), fabs(m->y_new[i])));
-        sum += error[i] / size * (error[i] / size);
-    }
-    return sqrt(sum / N);
-}
-
-@KERNELS@
-/* Take a step of a length: the state after it is in a->trial. */
-static void try_step(struct RungeKuttaState *m, double h)
-{
-    m->h = h;
-    kernel_explicit_step(m);
-}
-
-/* Look at a state x at t; 1 if something has happened before it. Bounds come last in z. */
-static int is_beyond(struct @NAME@ *a, double t, const double *x, double *z)
-{
-    int found = 0;
-    if (SIGHTS) {
-        @NAME@_rate(a, t, x, a->f);
-        sights(a, t, x, z);
-    }
-    for (int k = 0; k < @NAME@_BOUNDS; ++k)
-        z[SIGHTS + k] = @NAME@_distance(k, x);
-    for (int k = 0; k < WATCHED; ++k)
-        found |= z[k] < 0.0;
-    return found;
-}
-
-/* Take a step to a part of h; 1 if something has happened before its end. */
-static int is_beyond_at(struct @NAME@ *a, struct RungeKuttaState *m, double h, double *z)
-{
-    try_step(m, h);
-    return is_beyond(a, a->t + h, a->trial, z);
-}
-
-/* Give where a parabola through three points (x, z) is least, and how low it is there; 0 if nowhere
- * between the outer ones. */
-static int least(const double *x, const double *z, double *place, double *value)
-{
-    const double left = (z[1] - z[0]) / (x[1] - x[0]), right = (z[2] - z[1]) / (x[2] - x[1]);
-    const double bend = (right - left) / (x[2] - x[0]);
-    *place = 0.5 * (x[0] + x[1] - left / bend);
-    *value = z[0] - bend * (*place - x[0]) * (*place - x[0]);
-    return bend > 0.0 && *place > x[0] && *place < x[2];
-}
-
-/* Go by steps to where sight k is least between three places x of which z is known; how far it is
- * to one at which something has happened, or 0. */
-static double descend(struct @NAME@ *a, struct RungeKuttaState *m, int k, double *x, double *z)
-{
-    double here[WATCHED + 1], place, value;
-    for (int count = 0; count < 8 && least(x, z, &place, &value); ++count) {
-        const double moved = fabs(place - x[1]), lowest = z[1];
-        const int toward = place > x[1] ? 2 : 0;
-        if (is_beyond_at(a, m, place, here))
-            return place;
-        if (count && (moved < 1e-6 * place || value > 0.5 * fmin(here[k], lowest)))
-            return 0.0;
-        if (count && here[k] >= lowest) {
-            x[toward] = place, z[toward] = here[k];
-            continue;
-        }
-        if (count) /* at first the middle is a cubic's */
-            x[2 - toward] = x[1], z[2 - toward] = lowest;
-        x[1] = place, z[1] = here[k];
-    }
-    return 0.0;
-}
-
-/* Look at quarters of a step to a->trial by a cubic, and go where parabolas through them come near
- * 0; give the time from its begin at which something has happened, or 0. */
-static double glimpse(struct @NAME@ *a, struct RungeKuttaState *m, double h)
-{
-    double z[5][WATCHED + 1], first[N], last[N], end[N], here[WATCHED + 1];
-    memcpy(end, a->trial, sizeof end);
-    @NAME@_rate(a, a->t, a->x, first);
-    sights(a, a->t, a->x, z[0]);
-    @NAME@_rate(a, a->t + h, end, last);
-    sights(a, a->t + h, end, z[4]);
-    for (int j = 1; j < 4; ++j) {
-        const double s = 0.25 * j;
-        for (int i = 0; i < N; ++i) {
-            const double change = end[i] - a->x[i];
-            a->trial[i] = a->x[i] + s * (change + (1.0 - s) * ((1.0 - s) * (h * first[i] - change)
-                                                               + s * (change - h * last[i])));
-        }
-        if (is_beyond(a, a->t + s * h, a->trial, z[j]) && is_beyond_at(a, m, s * h, here))
-            return s * h;
-    }
-    for (int k = 0; k < SIGHTS; ++k)
-        for (int j = 1; j < 4; ++j) {
-            double x[3] = {0.25 * (j - 1) * h, 0.25 * j * h, 0.25 * (j + 1) * h}, place, value;
-            double seen[3] = {z[j - 1][k], z[j][k], z[j + 1][k]};
-            const double most = fmax(seen[0], fmax(seen[1], seen[2]));
-            if (least(x, seen, &place, &value) && value < 0.1 * (most - value)) {
-                const double found = descend(a, m, k, x, seen);
-                if (found > 0.0)
-                    return found;
-            }
-        }
-    memcpy(a->trial, end, sizeof end);
-    return 0.0;
-}
-
-/* Make a step to a->trial end where something first happens in it; its length. */
-static double shorten(struct @NAME@ *a, struct RungeKuttaState *m, double h)
-{
-    double early[WATCHED + 1], late[WATCHED + 1], here[WATCHED + 1], before = 0.0, end = h;
-    if (!is_beyond(a, a->t + h, a->trial, late)) {
-        end = SIGHTS ? glimpse(a, m, h) : 0.0;
-        if (!(end > 0.0))
-            return h;
-        is_beyond(a, a->t + end, a->trial, late);
-    }
-    is_beyond(a, a->t, a->x, early);
-    for (int count = 0; count < 60 && end - before > 1e-15 * (fabs(a->t) + end); ++count) {
-        double middle = 0.5 * (before + end);
-        for (int k = 0; count % 3 < 2 && k < WATCHED; ++k)
-            if (late[k] < 0.0 && early[k] > 0.0) { /* a secant, to either side of it in turn */
-                const double way = (end - before) * early[k] / (early[k] - late[k]);
-                const double aside = count % 3 ? -1e-3 : 1e-3;
-                middle = fmin(middle, before + way + aside * fmin(way, end - before - way));
-            }
-        if (!(middle > before && middle < end))
-            break;
-        if (is_beyond_at(a, m, middle, here)) {
-            end = middle;
-            memcpy(late, here, sizeof here);
-        } else {
-            before = middle;
-            memcpy(early, here, sizeof here);
-        }
-    }
-    try_step(m, end);
-    return end;
-}
-
-/* Go on to a stop that is too near for a step; 1 if it is. */
-static int is_at(struct @NAME@ *a, double stop)
-{
-    if (stop - a->t > rounding(stop))
-        return 0;
-    a->t = stop;
-    @NAME@_update(a);
-    return 1;
-}
-
 /* Go to t_end by steps of a method, each as far as nothing happens in it. */
 static int advance(struct @NAME@ *a, struct RungeKuttaState *m, double t_end)
 {
-    int known = 0; /* whether a->rate is that of the state */
+    m->system = a, m->size = N, m->steps = a->steps, m->sample_count = 1;
+    m->y = a->x, m->f = a->rate, m->y_new = a->trial, m->f_new = a->next, m->y_old = a->begin;
+    m->f_old = a->begin_rate, m->trial = a->stage, m->k = a->k, m->polynomial = a->polynomial;
+    m->sampled = a->sampled, m->samples = a->inner_rates, m->inner_rates = a->inner_rates;
+    m->event_count = SIGHTS, m->event_values = a->seen, m->event_rates = a->seen_rates;
+    m->event_values_at_t = a->seen_at_t, m->event_rates_at_t = a->seen_rates_at_t;
+    m->event_low = a->low, m->event_high = a->high, m->event_stays = look_stays;
+    m->inner_values = a->inner, m->checks_within = SIGHTS > 0;
+    m->state_limits = @NAME@_BOUNDS, m->limit_low = bound_low, m->limit_high = bound_high;
     @NAME@_update(a);
-    if (@NAME@_is_over(a))
-        return @NAME@_OUTSIDE;
-    m->system = a, m->size = N;
-    m->y = a->x, m->f = a->rate, m->y_new = a->trial, m->f_new = a->next;
-    m->k = a->k, m->trial = a->stage;
-    while (a->t < t_end) {
-        const double stop = fmin(@NAME@_pass(a), t_end);
-        double h, done;
-        int last, good;
-        if (is_at(a, stop)) {
-            known = 0;
-            continue;
-        }
-        if (!known)
-            @NAME@_rate(a, a->t, a->x, a->rate);
-        known = 1;
-        m->t = a->t, m->steps = a->steps;
-        last = (int)kernel_choose_step(m, stop, m->largest);
-        if (a->t + m->h <= a->t)
+    while (a->t < t_end && !@NAME@_is_over(a)) {
+        long long code;
+        double end = -1.0;
+        m->t = a->t, m->t_end = fmin(@NAME@_pass(a), t_end), m->recorded = 0;
+        do {
+            m->budget = MOST_STEPS;
+            code = kernel_march(m);
+            if (code == EVENT_FOUND)
+                end = kernel_locate(m);
+            else if (code == LIMIT_REACHED)
+                end = kernel_bisect_exit(m, m->t, m->limit_reached, 0.0);
+        } while (code == RUNNING || (code == EVENT_FOUND && end < 0.0));
+        if (code == BROKEN || code == NO_STEP)
             return @NAME@_FAILED;
-        h = m->h;
-        try_step(m, h);
-        good = (int)kernel_healthy(m);
-        if (kernel_is_rejected(m, good))
-            continue;
-        if (!good)
-            return @NAME@_FAILED;
-        kernel_choose_next(m, last);
-        done = WATCHED ? shorten(a, m, h) : h;
-        known = !last && !(done < h);
-        memcpy(a->x, a->trial, sizeof a->x);
-        memcpy(a->rate, a->next, sizeof a->rate);
-        a->t = done < h || !last ? a->t + done : stop;
-        ++a->steps;
-        known &= !@NAME@_update(a);
-        if (@NAME@_is_over(a))
-            return @NAME@_OUTSIDE;
+        if (code != FINISHED)
+            kernel_stop_at(m, end, end);
+        a->t = m->t, a->steps = (long)m->steps;
+        @NAME@_update(a);
     }
-    @NAME@_update(a);
-    return @NAME@_OK;
+    return @NAME@_is_over(a) ? @NAME@_OUTSIDE : @NAME@_OK;
 }
 
 int @NAME@_rk4(struct @NAME@ *a, double t_end, double step)
@@ -604,6 +479,7 @@ int @NAME@_dop853(struct @NAME@ *a, double t_end, double tolerance)
 {
     struct RungeKuttaState m = {.stages = 12, .a = dop853_a, .b = dop853_b, .c = dop853_c};
     int status;
+    m.sample = 1, m.extra = 3, m.terms = 7, m.d = dop853_d;
     m.e = dop853_e, m.e3 = dop853_e3, m.adaptive = 1, m.order = 8, m.tolerance = tolerance;
     m.largest = largest_step, m.last_error = a->last_error;
     m.next_step = a->h > 0.0 ? a->h : 0.01 * largest_step;

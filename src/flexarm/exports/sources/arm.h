@@ -8,9 +8,9 @@
  * of those of the model file. Functions of time jump at @NAME@_jumps: `since` is the last jump
  * that the motion has passed, so that a step that ends at a jump ends before it. SI units, radians.
  *
- * What jumps beside them is in d, closed, braked, done and side: attitudes that angles are measured
- * from, what dry friction and brakes hold (0), let slip (-1, 1) or leave open (2), events that have
- * happened, sides of corners; and in what sampled servos know: ticks passed, place measured last,
+ * What jumps beside them is in d, closed, braked, done, low and high: attitudes that angles are
+ * measured from, what dry friction and brakes hold (0), let slip (-1, 1) or leave open (2), events
+ * that have happened, bounds within which nothing happens; and in what sampled servos know: ticks passed, place measured last,
  * integral, inputs that wait for their time. @NAME@_rk4 and @NAME@_dop853 find when it does; who steps by other
  * means ends steps where an indicator changes its sign, and calls @NAME@_update there.
  */
@@ -27,17 +27,22 @@ struct @NAME@ {
     double u[@NAME@_INPUTS + 1];
     double d[9 * @NAME@_ATTITUDES + 2 * @NAME@_HOLDERS + @NAME@_SAMPLED + 1];
     int closed[@NAME@_HOLDERS + 1], braked[@NAME@_HOLDERS + 1];
-    int done[@NAME@_EVENTS + 1], side[@NAME@_LOOKS + 1], over;
+    int done[@NAME@_EVENTS + 1], over;
+    double low[@NAME@_LOOKS + @NAME@_HOLDERS + 1], high[@NAME@_LOOKS + @NAME@_HOLDERS + 1];
     double ticks[@NAME@_SAMPLED + 1], before[@NAME@_SAMPLED + 1], integral[@NAME@_SAMPLED + 1];
     double due[@NAME@_SAMPLED * @NAME@_WAITING + 1], asked[@NAME@_SAMPLED * @NAME@_WAITING + 1];
     int measured[@NAME@_SAMPLED + 1];
     double h, last_error;      /* of @NAME@_dop853: next step [s], error of the last */
     long steps;
     double f[@NAME@_STATES];   /* scratch from here on */
-    double k[13 * @NAME@_STATES];
-    double stage[@NAME@_STATES], trial[@NAME@_STATES];
-    double rate[@NAME@_STATES], next[@NAME@_STATES];
-    double seen[@NAME@_LOOKS + 1];
+    double k[16 * @NAME@_STATES], polynomial[7 * @NAME@_STATES];
+    double stage[@NAME@_STATES], trial[@NAME@_STATES], sampled[@NAME@_STATES];
+    double rate[@NAME@_STATES], next[@NAME@_STATES], inner_rates[@NAME@_STATES];
+    double begin[@NAME@_STATES], begin_rate[@NAME@_STATES];
+    double seen[@NAME@_LOOKS + @NAME@_HOLDERS + 1], seen_at_t[@NAME@_LOOKS + @NAME@_HOLDERS + 1];
+    double seen_rates[@NAME@_LOOKS + @NAME@_HOLDERS + 1];
+    double seen_rates_at_t[@NAME@_LOOKS + @NAME@_HOLDERS + 1];
+    double inner[6 * (@NAME@_LOOKS + @NAME@_HOLDERS) + 1];
     double column[@NAME@_HOLDERS * @NAME@_STATES + 1];
     double reference_attitudes[9 * @NAME@_ATTITUDES + 1];
     double work[@NAME@_WORK];

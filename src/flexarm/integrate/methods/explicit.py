@@ -68,11 +68,11 @@ def stage(m: RungeKuttaState, i: int, t: float, h: float, y: Array) -> None:
 
 
 @kernel
-def combined(m: RungeKuttaState, weights: Array, out: Array) -> None:
-    """Compute the weighted sum of the stages' state derivatives, times the step length."""
-    weighted_sum(m.stages + 1, m.size, m.k, weights, out)
+def combined(m: RungeKuttaState, count: int, h: float, weights: Array, out: Array) -> None:
+    """Compute the weighted sum of ``count`` stages' state derivatives, times the step length h."""
+    weighted_sum(count, m.size, m.k, weights, out)
     for r in range(m.size):
-        out[r] *= m.h
+        out[r] *= h
 
 
 @kernel
@@ -82,16 +82,16 @@ def explicit_step(m: RungeKuttaState) -> int:
     for i in range(1, m.stages):
         stage(m, i, m.t, m.h, m.y)
     clear(m.size, m.k[m.stages * m.size :])
-    combined(m, m.b, m.trial)
+    combined(m, m.stages + 1, m.h, m.b, m.trial)
     for r in range(m.size):
         m.y_new[r] = m.y[r] + m.trial[r]
     rates(m.system, m.t + m.h, m.y_new, m.f_new)
     copy(m.size, m.f_new, m.k[m.stages * m.size :])
     m.error = 0.0
     if m.adaptive == 1:
-        combined(m, m.e, m.trial)
+        combined(m, m.stages + 1, m.h, m.e, m.trial)
         fifth = measure(m, m.trial)
-        combined(m, m.e3, m.trial)
+        combined(m, m.stages + 1, m.h, m.e3, m.trial)
         third = measure(m, m.trial)
         if fifth > 0.0 or not math.isfinite(fifth):
             m.error = fifth * fifth / math.sqrt(fifth * fifth + 0.01 * third * third) / m.tolerance
@@ -115,10 +115,7 @@ def prepare_dense(m: RungeKuttaState) -> None:
         m.polynomial[m.size + r] = first
         m.polynomial[2 * m.size + r] = 2.0 * change - h * (m.k[m.stages * m.size + r] + m.k[r])
     for p in range(m.terms - 3):
-        row = m.polynomial[(3 + p) * m.size :]
-        weighted_sum(width, m.size, m.k, m.d[p * width :], row)
-        for r in range(m.size):
-            row[r] *= h
+        combined(m, width, h, m.d[p * width :], m.polynomial[(3 + p) * m.size :])
     m.sample_ready = 1
 
 
