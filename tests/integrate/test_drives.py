@@ -410,7 +410,7 @@ def test_every_formulation_and_a_file_keep_it_all(tmp_path: Any) -> None:
         ({"friction": {"coulomb": 1, "static": 2}}, "kind: dry or lugre"),
         (
             {"friction": {"static": 2, "bristle_stiffness": 1, "bristle_damping": 1}},
-            "bristle_damping: this number is for friction of 'kind: lugre'",
+            "bristle_damping: 'bristle_damping' is for friction of 'kind: lugre'",
         ),
         ({"friction": {"kind": "dry", "coulomb": 2, "static": 1}}, "must be >= coulomb"),
         ({"friction": {"kind": "lugre", "coulomb": 2}}, "needs a bristle_stiffness"),

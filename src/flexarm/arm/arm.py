@@ -354,8 +354,8 @@ class Arm(Part):
         at, path = self.links[i].at, ("links", i, "at")
         if isinstance(at, float) and not 0 <= at <= 1:
             raise fault(
-                "this place is beyond the ends of {name}. Give a fraction of the length, from 0 "
-                "at the root to 1 at the tip.",
+                "the place of the joint is beyond the ends of {name}. Give a fraction of the "
+                "length, from 0 at the root to 1 at the tip.",
                 *path, name=self.link_names[parent],
             )  # fmt: skip
         self.links[parent].check_place(0.0 if isinstance(at, float) else at, *path)
@@ -381,8 +381,8 @@ class Arm(Part):
         """Raise a validation error if a carriage cannot ride on a link."""
         if rail is None or rail.modal is not None or rail.span == 0:
             raise fault(
-                "a carriage rides on a beam, but the link that carries it is none. Give that "
-                "link a section and a length.",
+                "a carriage rides on a beam, but the link that carries this one is not a beam. "
+                "Give that link a section and a length.",
                 *path,
             )
         if isinstance(rail.joint, Sliding):

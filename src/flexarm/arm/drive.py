@@ -58,9 +58,9 @@ class Friction(Part, Generic[S, E, K, D]):
             if getattr(self, name) is not None:
                 kinds = " or ".join(kind for kind, keys in keys_of_kind.items() if name in keys)
                 raise fault(
-                    "this number is for friction of 'kind: {kinds}'. Leave it out, or "
-                    "change the kind.",
+                    "'{key}' is for friction of 'kind: {kinds}'. Leave it out, or change the kind.",
                     name,
+                    key=name,
                     kinds=kinds,
                 )
         if self.kind == "smooth":
@@ -185,8 +185,8 @@ class Drive(Part, Generic[Q, S, E, K, D, G]):
             )
         if self.stiffness is None and self.damping is not None:
             raise fault(
-                "damping acts across the transmission spring, and this drive has none. "
-                "Give stiffness too.",
+                "damping acts across the transmission spring, but this drive has no "
+                "spring. Give stiffness too.",
                 "damping",
             )
         if self.motor is not None and self.motor_torque:
@@ -198,8 +198,10 @@ class Drive(Part, Generic[Q, S, E, K, D, G]):
         for name in ("backlash", "hysteresis", "kinematic_error"):
             if getattr(self, name) is not None and self.stiffness is None:
                 raise fault(
-                    "only an elastic transmission can have this. Give the drive's stiffness too.",
+                    "only an elastic transmission can have '{key}'. Give the drive's stiffness "
+                    "too.",
                     name,
+                    key=name,
                 )
         if self.efficiency < 1 and self.stiffness is None:
             raise fault("an efficiency below 1 needs an elastic transmission, since the loss "

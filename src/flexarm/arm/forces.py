@@ -161,7 +161,7 @@ class Contact(Part):
     def _is_on_the_arm(self) -> Self:
         if self.point != "tip" and self.point.world is not None:
             raise fault(
-                "the point must be on the arm, not in the world. Give link or tip.",
+                "the point of a contact must be on the arm, not in the world. Give link or tip.",
                 "point",
                 "world",
             )
@@ -183,7 +183,7 @@ class PointSpring(Part):
             raise fault("this spring has no effect. Give stiffness, damping or both.")
         if all(point != "tip" and point.world is not None for point in self.between):
             raise fault(
-                "the point must be on the arm, not in the world. Give link or tip.",
+                "one end of a spring must be on the arm, not in the world. Give link or tip.",
                 "between",
                 1,
                 "world",

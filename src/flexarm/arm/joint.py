@@ -165,12 +165,14 @@ class Actuated(Part, Generic[Q, S, E, K, D, PQ, PE, PS, G]):
         )
         if self.stops is not None and not has_limits:
             raise fault(
-                "stops are at limits.lower and limits.upper, and neither is given. Give "
-                "one of them.",
+                "stops are at limits.lower and limits.upper, and neither limit is "
+                "given. Give one of them.",
                 "stops",
             )
         if prescribed and self.start.model_fields_set & {"position", "speed"}:
-            raise fault("the start follows from the prescribed motion. Leave start out.", "start")
+            raise fault(
+                "the start of a prescribed joint follows from its motion. Leave start out.", "start"
+            )
         if self.start.model_fields_set & {"motor_position", "motor_speed"} and not self.elastic:
             raise fault(
                 "a joint without drive.stiffness has no motor coordinate to start from. "

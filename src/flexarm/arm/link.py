@@ -306,7 +306,7 @@ class Link(Terse):
             )
         distance = 0.0 if isinstance(at, str) else at if isinstance(at, float) else at[0]
         if not 0 <= distance <= self.length:
-            raise fault("this place is beyond the link's length", *path)
+            raise fault("the point is beyond the link's length", *path)
 
     def _check_section(self, section: Section) -> None:
         properties = section if section.stations is None else section.stations[0]
@@ -419,11 +419,14 @@ class Link(Terse):
             return
         if limits.upper is not None and limits.upper > self.span * (1 + 1e-12):
             raise fault(
-                "the upper limit is beyond the length of the beam", "joint", "limits", "upper"
+                "the upper limit is beyond the length of the sliding beam",
+                "joint",
+                "limits",
+                "upper",
             )
         if limits.lower is not None and not 0 <= limits.lower < self.span:
             raise fault(
-                "the lower limit must be between 0 and the length of the beam",
+                "the lower limit must be between 0 and the length of the sliding beam",
                 "joint",
                 "limits",
                 "lower",
@@ -449,7 +452,11 @@ class Link(Terse):
             )
         for name in ("elastic_energy", "elastic_force", "quadratic_shapes", "mesh"):
             if getattr(self, name):
-                raise fault("this is for a link of one span. Leave it or 'spans' out.", name)
+                raise fault(
+                    "'{key}' is for a link of one span. Leave '{key}' or 'spans' out.",
+                    name,
+                    key=name,
+                )
         losses = self.material_damping
         by_mode = losses is not None and any(
             losses.along(direction).loss_factor for direction in ("x", "y", "z", "twist")
@@ -502,6 +509,7 @@ class Link(Terse):
         ):
             if name in self.model_fields_set:
                 raise fault(
-                    "this is for flexible links only. Leave it out, or give the link a section.",
+                    "'{key}' is for flexible links only. Leave it out, or give the link a section.",
                     name,
+                    key=name,
                 )

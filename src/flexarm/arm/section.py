@@ -38,7 +38,9 @@ class Tube(Part):
     @model_validator(mode="after")
     def _wall_fits(self) -> Self:
         if self.thickness is not None and 2 * self.thickness > self.diameter:
-            raise fault("the wall is thicker than half the diameter", "thickness")
+            raise fault(
+                "the wall is thicker than half the diameter. Give a smaller thickness.", "thickness"
+            )
         return self
 
 
@@ -78,7 +80,7 @@ class IBeam(Part):
                 "flange",
             )
         if self.web > self.width:
-            raise fault("the web is wider than the flange", "web")
+            raise fault("the web is wider than the flange. Give a smaller web.", "web")
         return self
 
 
@@ -341,11 +343,12 @@ class Section(Properties):
             smallest = min((value for value in values if value), default=0.0)
             if max(values) > MOST_CHANGE * smallest:
                 raise fault(
-                    "this value is more than {most} times that of another station. "
+                    "'{key}' is more than {most} times that of another station. "
                     "Split the link into several, or make a part of it rigid.",
                     "stations",
                     values.index(max(values)),
                     name,
+                    key=name,
                     most=f"{MOST_CHANGE:g}",
                 )
 

@@ -49,7 +49,11 @@ class Servo(Part, Generic[Q, S, E, K, D, PQ, PS]):
     def _is_digital(self) -> Self:
         for name in ("delay", "resolution"):
             if getattr(self, name) and self.period is None:
-                raise fault("only a sampled servo can have this. Give its period too.", name)
+                raise fault(
+                    "only a sampled servo can have '{key}'. Give the servo's period too.",
+                    name,
+                    key=name,
+                )
         return self
 
     @model_validator(mode="after")

@@ -41,7 +41,7 @@ def gravity_notices(arm: Arm) -> Iterator[Notice]:
             "gravity",
             f"gravity is {size:.4g} m/s^2, outside the usual {GRAVITY[0]:g} to {GRAVITY[1]:g} "
             "m/s^2",
-            "give it in m/s^2, such as [0, 0, -9.81], or [0, 0, 0] for none",
+            "give gravity in m/s^2, such as [0, 0, -9.81], or [0, 0, 0] for none",
         )
 
 
@@ -183,7 +183,11 @@ def joint_notices(part: LinkModel, axis: Axis, start: float, speed: float) -> It
 def _outside(place: str, name: str, values: str) -> Notice:
     message = f"{name} starts at {values}"
     return Notice(
-        "warning", "start-outside-limits", place, message, "move the start or widen the limits"
+        "warning",
+        "start-outside-limits",
+        place,
+        message,
+        "move the joint's start or widen its limits",
     )
 
 

@@ -144,7 +144,7 @@ def _fighting(
         f"the servo of {axis.name} pushes by up to {pushes[since]:.3g} "
         f"{axis.effort_unit} against the brake{holds}, closed from {since:.3g} s on, "
         "since its target is elsewhere",
-        "a brake does not switch the servo off. Let the event that closes it give the "
+        "a brake does not switch the servo off. Let the event that closes the brake give the "
         "servo a target where the joint is, or open the brake before the target moves",
     )
 
@@ -246,7 +246,7 @@ def _straight(
             "straight-start",
             "start",
             f"the links start straight, and the weight bends them by {tip:.2g} m at the tip. "
-            "They swing about the bent shape at first, perhaps as much as in the motion",
+            "The links swing about the bent shape at first, perhaps as much as in the motion",
             "write 'start: equilibrium' to begin at rest under the weight",
         )
 
@@ -319,7 +319,7 @@ def _notice(axis: Axis, times: Array, place: Array, moving: Array) -> Iterator[N
             "warning",
             "unheld-joint",
             f"{axis_place(axis)}.limits.{name}",
-            f"the inputs drive {axis.name}, which nothing holds, beyond this limit after about "
+            f"the inputs drive {axis.name}, which nothing holds, beyond its limit after about "
             f"{first[name]:.2g} s, where a run would stop",
-            "give it a servo or a brake, or change the inputs",
+            "give the joint a servo or a brake, or change the inputs",
         )

@@ -344,7 +344,7 @@ def slender_notices(arm: Arm, links: tuple[LinkReport, ...]) -> Iterator[Notice]
             "stubby-link",
             _places("section", arm, stubby),
             stubby[worst][1] + (f"; stubby too: {', '.join(so)}" if so else ""),
-            "give its shear ('shear: true' of a shape, or GAy and GAz), use fewer modes in "
+            "give the link's shear ('shear: true' of a shape, or GAy and GAz), use fewer modes in "
             "bending, or make the link rigid; check EA and EI",
         )
 
@@ -428,7 +428,7 @@ def step_notices(
             place_of(model, step.coordinate),
             f"damping or friction ({step.coordinate}) makes the step {step.rate / highest:.3g} "
             "times smaller than the highest mode needs",
-            "'simulate' chooses a method that is not limited by it; for fixed steps "
+            "'simulate' chooses a method that is not limited by damping; for fixed steps "
             "raise friction.smoothing, or lower the damping",
         )
     stretch = np.array(["stretch" in name for name in linear.names])

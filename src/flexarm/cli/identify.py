@@ -34,7 +34,9 @@ def _adjusted(text: str) -> list[str]:
     words = text.split(",")
     for word in words:
         if word not in ("gain", "offset", "delay", "lag"):
-            raise argparse.ArgumentTypeError(f"must be gain, offset, delay or lag, got '{word}'")
+            raise argparse.ArgumentTypeError(
+                f"a sensor has gain, offset, delay and lag to be fitted, but no '{word}'"
+            )
     return words
 
 

@@ -246,7 +246,7 @@ class Mpc(Summarised):
                 break
         if P is None:
             raise FlexarmError(
-                "target: no control law was found that holds the arm there. Use a shorter "
+                "target: no control law was found that holds the arm at the target. Use a shorter "
                 "period or a lower bandwidth. If some vibration is uncontrollable from the "
                 "inputs, give it damping, or leave its shapes out."
             )

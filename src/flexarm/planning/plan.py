@@ -272,7 +272,9 @@ def plan(
     anyway = anyway or TOLERATED_SHARE * problem.model.reach
     fast = vibrations(problem.tangent, {}).frequency
     if not len(fast):
-        raise FlexarmError("arm: nothing in it vibrates. A plan is for arms that bend or wind up.")
+        raise FlexarmError(
+            "arm: nothing in this arm vibrates. A plan is for arms that bend or wind up."
+        )
     after = 2 * np.pi / float(fast[0])
 
     def finished(judged: _Judged) -> Plan:

@@ -103,8 +103,8 @@ class Run(RunData):
         relative_band = require_number("band", band, least=0.0, largest=1.0)
         if after is None and not self.own:
             raise FlexarmError(
-                "after: give the time [s] at which the motion ends. It does not follow from the "
-                "arm's file, since the run had other inputs."
+                "after: give the time [s] at which the motion ends. That time does not follow from "
+                "the arm's file, since the run had other inputs."
             )
         if after is None:
             end = motion_end(self.model, [(event.t, event.what) for event in self.event_records])

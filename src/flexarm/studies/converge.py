@@ -214,7 +214,7 @@ def converge(
     if want is not None:
         if not others:
             raise FlexarmError(
-                "others: must be True if an error is given that the shapes must meet, got False"
+                "others: must be True with 'want', which searches among other shapes, got False"
             )
         wish = read_want(want)
         search = ShapeSearch(ShapeRuns(t_end, wish), want=wish, trials=trials, say=say)

@@ -52,7 +52,8 @@ def of_arm(task: InitialValueProblem, of: DesignQuantity) -> float:
     assert of.frequency is not None
     if of.frequency > len(frequencies):
         raise SimulationError(
-            f"the arm has {len(frequencies)} frequencies, and no number {of.frequency}"
+            f"the arm has {len(frequencies)} frequencies, so frequency {of.frequency} cannot be "
+            "computed. Give a smaller number."
         )
     return float(frequencies[of.frequency - 1] / (2 * np.pi))
 

@@ -123,7 +123,9 @@ class Parameter(Part):
                 "a parameter must have either low and high, or mean and deviation, or values"
             )
         if self.low is None and (self.levels is not None or self.scale != "linear"):
-            raise fault("levels and scale are used only with low and high. Leave them out.")
+            raise fault(
+                "a parameter's levels and scale are used only with low and high. Leave them out."
+            )
         return self
 
 
@@ -144,7 +146,7 @@ class Sampling(Part):
     @model_validator(mode="after")
     def _is_counted(self) -> Self:
         if self.count is None and self.kind != "grid":
-            raise fault("the sampling must have a count of designs")
+            raise fault("the sampling must have a count of designs, such as 'count: 100'")
         if self.count is not None and self.kind == "grid":
             raise fault(
                 "a grid has no count of designs, but levels of its parameters, such as "
@@ -302,7 +304,7 @@ class StudyFile(Part):
         ]
         if late:
             raise fault(
-                "the time must be before the end of the run", "quantities", late[0], "after"
+                "the time 'after' must be before the end of the run", "quantities", late[0], "after"
             )
         return self
 

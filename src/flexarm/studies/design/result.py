@@ -91,7 +91,7 @@ def sobol_indices(
     whole = blocks[:, np.isfinite(blocks).all(axis=0)]
     if whole.shape[1] < LEAST_SOBOL_POINTS:
         raise FlexarmError(
-            f"sobol: '{name}' is a number at {whole.shape[1]} points, and {LEAST_SOBOL_POINTS} are "
+            f"sobol: '{name}' is a number at {whole.shape[1]} points, but {LEAST_SOBOL_POINTS} are "
             "needed. Take more points."
         )
     drawn = np.random.default_rng(0).integers(0, whole.shape[1], (resamples, whole.shape[1]))
@@ -323,7 +323,7 @@ class StudyResult(Summarised):
         if done and sum(failed.values()) == done:
             raise FlexarmError(
                 f"none of the {done} designs could be computed, so there is nothing to "
-                f"draw. The first one: {next(iter(failed))}"
+                f"draw. The first failure: {next(iter(failed))}"
             )
 
     def sobol(self, *, confidence: float = 0.95, resamples: int = 200) -> dict[str, SobolIndices]:
