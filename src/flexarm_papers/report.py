@@ -83,7 +83,8 @@ def markdown(results: Sequence[Result], figures: str, folder: Path) -> str:
     folder
         The same folder on disk.
     """
-    parts = ["## Findings", "\n".join(f"- {line}" for line in headlines(results))]
+    lines = [*headlines(results), "Shares count readings or cases that hold."]
+    parts = ["## Findings", "\n".join(f"- {line}" for line in lines)]
     for result in results:
         parts.append(f"### {result.item.title}")
         for name, figure in list(result.figures())[:1]:

@@ -156,7 +156,7 @@ class Statement:
             for each in self.decided:
                 held, tried = ways.get(each.reading[name], (0, 0))
                 ways[each.reading[name]] = held + self.holds(each), tried + 1
-            shares = [held / tried for held, tried in ways.values()]
+            shares = [_succession(*x) for x in ways.values()]
             rank = max(shares), -min(shares)
             if len(ways) > 1 and (best is None or rank > best[0]):
                 best = rank, name, ways
@@ -168,7 +168,7 @@ class Statement:
         if self.decisive is None:
             return ""
         name, ways = self.decisive
-        order = sorted(ways, key=lambda way: -ways[way][0] / ways[way][1])
+        order = sorted(ways, key=lambda way: -_succession(*ways[way]))
         (most, (held, tried)), (least, (few, others)) = (
             (x, ways[x]) for x in (order[0], order[-1])
         )
@@ -192,14 +192,14 @@ class Statement:
         cases, most = "cases" if self.general else "readings", ""
         if self.verdict is Verdict.DEPENDS and self.decisive is not None:
             name, ways = self.decisive
-            most = f", most with {name} = {max(ways, key=lambda x: ways[x][0] / ways[x][1])}"
+            most = f", most with {name} = {max(ways, key=lambda x: _succession(*ways[x]))}"
         return f"{verdict} ({held} of {tried} {cases}{most})" if tried > 1 else verdict
 
     @property
     def sentence(self) -> str:
         """The verdict with its numbers, and the number of runs that failed."""
         failed = len(self.trials) - len(self.decided)
-        return self._judged + (f" {failed} more failed in the run." if failed else "")
+        return self._judged + (f" In {failed} more a run failed." if failed else "")
 
     @property
     def _judged(self) -> str:
@@ -228,6 +228,11 @@ class Statement:
         near = min(self.decided, key=lambda x: limit.miss(x.value))
         where = f" in any of {tried} readings, nearest" if tried > 1 else ""
         return f"Not reproduced{where}: {number} {limit.text(near.value)}, {limit} needed."
+
+
+def _succession(held: int, tried: int) -> float:
+    """Return Laplace's share: 1 of 1 says less than 11 of 12."""
+    return (held + 1) / (tried + 2)
 
 
 def search(

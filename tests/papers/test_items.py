@@ -29,7 +29,7 @@ EXPECTED: dict[str, dict[str, str]] = {
         "fig-7": "rnn", "fig-8": "rnn", "fig-9": "dndnr", "fig-10": "dndnr",
     },
     "chu": {
-        "eq-18": "nnn", "joint-types": "r", "example-1": "rddd", "example-2": "dddd",
+        "eq-18": "rrd", "joint-types": "r", "example-1": "rddn", "example-2": "dddd",
         "table-1": "rndr", "cost": "dr", "experiment": "--",
     },
     "chen-2012": {

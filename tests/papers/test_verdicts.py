@@ -81,7 +81,7 @@ def test_the_choice_whose_best_way_holds_most_often_decides() -> None:
 
 def test_a_run_that_failed_decides_nothing_and_one_that_diverged_does() -> None:
     assert by(math.nan, 2, 3).share == (4, 4)
-    assert by(math.nan, 2, 3).sentence.endswith("below 10 % needed. 2 more failed in the run.")
+    assert by(math.nan, 2, 3).sentence.endswith("below 10 % needed. In 2 more a run failed.")
     assert by(math.nan, math.nan, math.nan).verdict is Verdict.UNTESTED
     assert by(math.inf, 2, 3).verdict is Verdict.DEPENDS
     diverges = claim("growth", low=2.0, unit="times")
