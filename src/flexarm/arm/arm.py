@@ -120,6 +120,10 @@ class FreeBase(Standing):
             raise fault("a free base needs a mass > 0", "body", "mass")
         for i, wrench in enumerate(self.wrenches):
             require_point_of_base(wrench.at, "wrenches", i, "at")
+            if wrench.force_per_length is not None:
+                raise fault(
+                    "a base has no length. Give the force.", "wrenches", i, "force_per_length"
+                )
         return self
 
 

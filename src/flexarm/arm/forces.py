@@ -21,6 +21,7 @@ from flexarm.units import (
     ContactDamping,
     Force,
     ForceDamping,
+    ForcePerLength,
     ForceStiffness,
     Length,
     Ratio,
@@ -46,13 +47,33 @@ class Wrench(Part):
     ``at`` is a distance [m] from the link's root along its undeformed axis, or a distance with
     offsets [m] along y and z of the section, or ``tip``, ``root`` or, on a modal body, the name of
     a frame in the body's file.
+
+    In place of force and torque, ``force_per_length`` [N/m] acts along the flexible span, of a
+    sliding link along its exposed part, from the first to the second fraction ``over`` of it.
     """
 
     at: At = "tip"
     frame: Literal["world", "link"] = "world"
     force: tuple[Force, Force, Force] = (0.0, 0.0, 0.0)
     torque: tuple[Torque, Torque, Torque] = (0.0, 0.0, 0.0)
+    force_per_length: tuple[ForcePerLength, ForcePerLength, ForcePerLength] | None = None
+    over: tuple[Ratio, Ratio] = (0.0, 1.0)
     factor: RatioProfile | None = None
+
+    @model_validator(mode="after")
+    def _is_one_kind(self) -> Self:
+        spread = self.force_per_length is not None
+        for key in ("at", "force", "torque") if spread else ("over",):
+            if key in self.model_fields_set:
+                raise fault(
+                    "a force per length acts along the link. Leave '{key}' out."
+                    if spread
+                    else "'{key}' is for a force per length. Leave it out.",
+                    key, key=key,
+                )  # fmt: skip
+        if not 0 <= self.over[0] < self.over[1] <= 1:
+            raise fault("must be two rising fractions from 0 to 1", "over")
+        return self
 
 
 class Point(Part):

@@ -259,6 +259,11 @@ class Link(Terse):
             self._check_spans()
         for i, wrench in enumerate(self.wrenches):
             self.check_place(wrench.at, "wrenches", i, "at")
+            if wrench.force_per_length is not None and (self.modal is not None or self.span == 0):
+                raise fault(
+                    "a force per length needs a link with a length along which it acts",
+                    "wrenches", i, "force_per_length",
+                )  # fmt: skip
         return self
 
     def _check_modal(self) -> None:

@@ -95,7 +95,7 @@ def untouched(model: Model) -> Model:
     if not isinstance(model, Model) or not model.floats or not model.arm.contacts:
         return model
     arm = model.arm.model_copy(update={"contacts": ()})
-    return replace(model, arm=arm, points=replace(model.points, contacts=()))
+    return replace(model, arm=arm, points=replace(model.points, contacts=(), obstacles=()))
 
 
 def drives(model: Model) -> Drives:

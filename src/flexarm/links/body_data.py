@@ -104,6 +104,13 @@ class BodyData(ABC):
         """Return the damping matrix of the amplitudes at link coordinates, (m, m), or None."""
         return None
 
+    def panels(self) -> tuple[Array, int]:
+        """Return panels of the span on which its shapes are smooth, and Gauss points per panel.
+
+        The boundaries of the panels are fractions of the span. Forces per length act at the points.
+        """
+        return np.array([0.0, 1.0]), 1
+
     def span_length(self, whole: float, own: Array) -> float:
         """Return the length of the (exposed) span [m] at link coordinates ``own``, (k,)."""
         return whole

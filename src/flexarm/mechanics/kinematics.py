@@ -31,7 +31,7 @@ from flexarm.mechanics.sections import (
     own_values,
     picked,
 )
-from flexarm.model import LinkModel, Model
+from flexarm.model import LinkModel, Model, SpanFraction
 from flexarm.spatial import Array, Expr, Pose, base_rotation, constant
 
 
@@ -93,6 +93,7 @@ def mount(model: Model, index: int, q: Expr) -> Local:
         return station(model, index, q, 0 * q).motion.local
     if part.place is None:
         return tip_section(model, parent, q)
+    assert not isinstance(part.place.x, SpanFraction)
     return body_of(model, parent).within(q, part.place.x)
 
 
@@ -104,6 +105,7 @@ def mount_motion(model: Model, index: int, q: Expr, v: Expr) -> SectionMotion:
     body = body_of(model, model.links[part.parent])
     if part.place is None:
         return body.tip_motion(q, v)
+    assert not isinstance(part.place.x, SpanFraction)
     return body.motion_within(q, v, part.place.x)
 
 
@@ -257,7 +259,7 @@ def tip_section(model: Model, part: LinkModel, q: Expr) -> Local:
     return body_of(model, part).tip(q)
 
 
-def section(model: Model, part: LinkModel, q: Expr, x: float | str) -> Local:
+def section(model: Model, part: LinkModel, q: Expr, x: float | str | SpanFraction) -> Local:
     """Return pose and Jacobian of the section at x [m] from a link's root, in its root frame.
 
     The distance x is along the undeformed axis; "tip" is the end of the link, another name a frame
@@ -271,6 +273,8 @@ def section(model: Model, part: LinkModel, q: Expr, x: float | str) -> Local:
         return beyond(body.tip(q), part.link.tip_length)
     if isinstance(x, str):
         return body.within(q, x)
+    if isinstance(x, SpanFraction):
+        return body.at_fraction(q, x.value)
     if x >= part.length:
         return beyond(body.tip(q), x - part.length)
     return body.section(q, x)
@@ -280,7 +284,7 @@ def jacobian(
     model: Model,
     q: Expr,
     link: int,
-    x: float | str | None = None,
+    x: float | str | SpanFraction | None = None,
     *,
     at_end: bool = False,
 ) -> tuple[Expr, Expr]:

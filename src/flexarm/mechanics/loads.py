@@ -6,6 +6,7 @@ Forces of drive elements with internal states, and stiction, are in `flexarm.int
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import casadi as ca
@@ -20,7 +21,7 @@ from flexarm.mechanics.orbit.hill import orbit_energy
 from flexarm.mechanics.point_forces import attach, place, point_energy, point_forces
 from flexarm.mechanics.sections import picked
 from flexarm.mechanics.stops import stop_energy, stop_loss
-from flexarm.model import Axis, Model, prescribed_motion
+from flexarm.model import ArmPoint, Axis, Model, SpanFraction, prescribed_motion
 from flexarm.model.profiles import evaluate
 from flexarm.spatial import Array, Expr, Inertia, Scalar, constant
 
@@ -433,7 +434,7 @@ def wrench_force(model: Model, q: Expr, factors: Expr) -> Expr:
         return result
     placed = frames(model, q)
     loads = wrench_loads(model, q, placed, factors)
-    for (_, _, force, torque), point in zip(loads, model.points.wrenches, strict=True):
+    for (_, _, force, torque), point in zip(loads, chain(*model.points.wrenches), strict=True):
         result += attach(model, q, placed, point).effort(force, torque)
     return result
 
@@ -447,14 +448,26 @@ def wrench_loads(
     """
     result = []
     listed = zip(wrench_list(model), model.points.wrenches, strict=True)
-    for k, (wrench, point) in enumerate(listed):
-        force = constant(np.array(wrench.force)) * factors[k]
-        torque = constant(np.array(wrench.torque)) * factors[k]
-        turned, position, _ = place(model, q, placed, point)
-        if wrench.frame == "link":
-            force, torque = turned @ force, turned @ torque
-        result.append((point.link, position, force, torque))
+    for k, (wrench, points) in enumerate(listed):
+        per_length = wrench.force_per_length
+        whole = constant(np.array(wrench.force if per_length is None else per_length)) * factors[k]
+        twist = constant(np.array(wrench.torque)) * factors[k]
+        for point in points:
+            force, torque = whole * _length_at(model, q, point), twist
+            turned, position, _ = place(model, q, placed, point)
+            if wrench.frame == "link":
+                force, torque = turned @ force, turned @ torque
+            result.append((point.link, position, force, torque))
     return result
+
+
+def _length_at(model: Model, q: Expr, point: ArmPoint) -> Scalar:
+    """Return the length [m] for which a point stands in integrals along its span; else 1."""
+    if not isinstance(point.x, SpanFraction):
+        return 1.0
+    part = model.links[point.link]
+    exposed = part.motion.deforming(part.coordinates)
+    return point.x.share * (q[exposed[0]] if exposed else part.length)
 
 
 def outer_loads(

@@ -16,7 +16,7 @@ from flexarm.model.parts import (
     TipRotation,
     WholeLink,
 )
-from flexarm.model.points import ArmPoint, ArmPoints
+from flexarm.model.points import ArmPoint, ArmPoints, SpanFraction
 from flexarm.model.state import (
     fingerprint,
     prescribed_motion,
@@ -39,6 +39,7 @@ __all__ = [
     "Model",
     "Rotor",
     "SlidingBeam",
+    "SpanFraction",
     "TipRotation",
     "WholeLink",
     "build",

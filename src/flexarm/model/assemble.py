@@ -128,7 +128,7 @@ def assemble(
         end_pose=end_pose(chain.links[-1]),
         gravity=np.array(arm.gravity),
         prescribed=tuple(prescribed),
-        points=ArmPoints.of(arm),
+        points=ArmPoints.of(arm, lambda index: links[index].body.panels()),
         nodes=theory.nodes,
         orbit=arm.base.mean_motion if isinstance(arm.base, FreeBase) else 0.0,
     )

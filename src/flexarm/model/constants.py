@@ -33,6 +33,10 @@ DAMPING_NODES, FIT_STATIONS = 40, 41
 # steps; with higher values, joints held by friction creep.
 SMOOTHING = {"rad": 1e-3, "m": 1e-4}
 
+# Gauss points per panel of a span, besides one per shape function, at which a force per length
+# acts: their weight agrees to 1e-9 with its own integrals (tests/physics/test_spread_loads.py).
+LOAD_POINTS = 8
+
 # Tables of profiles: largest number of rows of a file; largest number of pieces of a profile in
 # equations, each of which makes the equations longer.
 MOST_ROWS, MOST_PIECES = 1_000_000, 1000

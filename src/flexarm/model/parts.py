@@ -11,7 +11,7 @@ import numpy as np
 
 from flexarm.arm import AnyActuated, Arm, FreeBase, Link
 from flexarm.arm.link import QuadraticShape
-from flexarm.links.base import Shapes, Span, union
+from flexarm.links.base import DIRECTIONS, Shapes, Span, union
 from flexarm.links.body_data import BodyData, StraightBody, along_x
 from flexarm.links.collocation import Collocation
 from flexarm.links.fields import Amounts
@@ -34,7 +34,7 @@ from flexarm.links.integrals import (
     section_tables,
 )
 from flexarm.links.rails.rail import Rail
-from flexarm.model.constants import NAMED_COORDINATES, SMOOTHING
+from flexarm.model.constants import LOAD_POINTS, NAMED_COORDINATES, SMOOTHING
 from flexarm.model.joints.base import JointMotion, Stroke
 from flexarm.model.points import ArmPoint, ArmPoints
 from flexarm.model.spans import single_spans, whole_name
@@ -98,6 +98,12 @@ class BeamData(BodyData):
         """Positions s between which shape functions and section properties are smooth."""
         edges = np.union1d(self.span.edges, self.parents.edges)
         return edges[np.concatenate(([True], np.diff(edges) > 1e-9 * self.span.length))]
+
+    def panels(self) -> tuple[Array, int]:
+        """Return panels of the span on which its shapes are smooth, and Gauss points per panel."""
+        edges = self.edges / self.span.length
+        most = max(len(self.parents.moving(direction)) for direction in DIRECTIONS)
+        return edges, LOAD_POINTS + most // (len(edges) - 1)
 
     @abstractmethod
     def angles(self, own: Expr, s: float) -> tuple[Expr, Expr]:

@@ -1,15 +1,31 @@
 """Points of application of forces on an arm, each on a link, the base or the world."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
+
+import numpy as np
 
 from flexarm.arm import Arm, FreeBase, Point
 from flexarm.arm.forces import At
 from flexarm.errors import ModelError
+from flexarm.links.base import panel_points
 from flexarm.links.imported.file import read_body
 from flexarm.model.spans import chain_index, span_at
+from flexarm.spatial import Array
 
 Offset = tuple[float, float, float]
+# Boundaries of the panels of a span on which its shapes are smooth, as fractions of the span, and
+# the number of Gauss points per panel.
+Panels = tuple[Array, int]
+
+
+@dataclass(frozen=True)
+class SpanFraction:
+    """Section at a fraction of the flexible span of a link, of a sliding link its exposed part."""
+
+    value: float
+    share: float  # weight of the section in integrals along the span, as a fraction of the span
 
 
 @dataclass(frozen=True)
@@ -20,7 +36,7 @@ class ArmPoint:
     # Distance of the section from the link's root L [m] along its undeformed axis; ``tip`` is the
     # link's flexible end, ``end`` the frame of the arm's tip. On a modal body also the name of a
     # frame, ``root`` for the hub.
-    x: float | str
+    x: float | str | SpanFraction
     # Offset from the section's axis point, in section axes [m]; for base and world, from their
     # origin.
     offset: Offset
@@ -93,6 +109,25 @@ def require_frames(arm: Arm) -> None:
             raise ModelError(f"{path}: {error}") from None
 
 
+def _along(
+    arm: Arm, index: int, over: tuple[float, float], panels: Callable[[int], Panels]
+) -> tuple[ArmPoint, ...]:
+    """Return Gauss points along a link's span between two fractions of it."""
+    count, first = arm.links[index].spans, chain_index(arm, index)
+    points = []
+    for k in range(count):
+        edges, gauss = panels(first + k)
+        low, high = np.clip(count * np.array(over) - k, 0.0, 1.0)
+        within = edges[(edges > low) & (edges < high)]
+        x, weights = panel_points(np.array([low, *within, high]), gauss)
+        points += [
+            ArmPoint(first + k, SpanFraction(float(s), float(share)), (0.0, 0.0, 0.0))
+            for s, share in zip(x.ravel(), weights.ravel(), strict=True)
+            if share > 0
+        ]
+    return tuple(points)
+
+
 @dataclass(frozen=True)
 class ArmPoints:
     """Points of application of wrenches, contacts and springs, in the order of the model file.
@@ -100,18 +135,29 @@ class ArmPoints:
     Wrenches on the base come first.
     """
 
-    wrenches: tuple[ArmPoint, ...]
+    # Each wrench acts at one point; a force per length at Gauss points along its link.
+    wrenches: tuple[tuple[ArmPoint, ...], ...]
     contacts: tuple[ArmPoint, ...]
     obstacles: tuple[ArmPoint | None, ...]  # carrier of each contact's obstacle; None is the world
     springs: tuple[tuple[ArmPoint, ArmPoint], ...]
 
     @classmethod
-    def of(cls, arm: Arm) -> "ArmPoints":
-        """Return the points of application of all forces of an arm."""
+    def of(cls, arm: Arm, panels: Callable[[int], Panels]) -> "ArmPoints":
+        """Return the points of application of all forces of an arm.
+
+        ``panels`` returns those of a span, by its index counted over all spans of the arm.
+        """
         base_wrenches = arm.base.wrenches if isinstance(arm.base, FreeBase) else ()
-        wrenches = [ArmPoint.on(arm, -1, force.at) for force in base_wrenches]
+        wrenches: list[tuple[ArmPoint, ...]] = [
+            (ArmPoint.on(arm, -1, force.at),) for force in base_wrenches
+        ]
         for i, link in enumerate(arm.links):
-            wrenches += [ArmPoint.on(arm, i, force.at) for force in link.wrenches]
+            wrenches += [
+                (ArmPoint.on(arm, i, force.at),)
+                if force.force_per_length is None
+                else _along(arm, i, force.over, panels)
+                for force in link.wrenches
+            ]
         pairs = [spring.between for spring in arm.springs]
         return cls(
             tuple(wrenches),

@@ -163,7 +163,7 @@ def _link(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[st
 
 def _body_frame(model: Model, part: LinkModel, arrays: Arrays) -> dict[str, Any] | None:
     """Return page data on the frame of a modal body that carries a link; None for other places."""
-    if part.place is None or isinstance(part.place.x, float):
+    if part.place is None or not isinstance(part.place.x, str):
         return None
     frame = model.links[part.parent].imported.frame(part.place.x)
     tables = {"moved": arrays.add(frame.shape), "turned": arrays.add(frame.angle)}
@@ -481,7 +481,7 @@ def _holder(model: Model, point: ArmPoint) -> dict[str, Any] | None:
     if point.x == "end":
         return {"link": None, "along": 1.0}
     part = model.links[point.link]
-    along = 1.0 if isinstance(point.x, str) else point.x / (part.length or 1.0)
+    along = point.x / (part.length or 1.0) if isinstance(point.x, float) else 1.0
     return {"link": point.link, "along": min(along, 1.0)}
 
 
