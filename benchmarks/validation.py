@@ -136,9 +136,9 @@ def _named(rows: list[Row]) -> str:
 
 ABOUT = """# Validation
 
-Made by `python benchmarks/validation.py --markdown docs/validation.md`; do not edit. An empty third
-column means that all numbers of the row round to the reference. Otherwise the third column has
-flexarm's numbers, in brackets the largest relative difference, with the reason below the table.
+Made by `python benchmarks/validation.py --markdown docs/validation.md`; do not edit. If all numbers
+of a row round to the reference, the third column is empty. Else it has flexarm's numbers, in
+brackets their largest relative difference from the reference; the reason is below the table.
 References without a publication were derived by the method in the last column. Units are SI; beams
 are in units of L, rhoA L and T = sqrt(rhoA L^4/EI)."""
 

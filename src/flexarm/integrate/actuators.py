@@ -350,7 +350,7 @@ def motion_of(
     *,
     accelerated: bool = False,
 ) -> ca.Function:
-    """Return the CasADi function of accelerations and powers with law, actuators and events.
+    """Return the CasADi function that computes accelerations, powers and event functions.
 
     If `accelerated` is set, the accelerations are an input. The output ``missing``, (n,), is then
     the generalised force needed for these accelerations in addition to the forces that act.

@@ -445,6 +445,6 @@ class Discretisation(ABC):
             If the family does not override this method.
         """
         raise ShapeError(
-            f"static: {self.name} shapes include static shapes already, or have none because "
-            "they have no 'rest'. Leave 'static' out."
+            f"static: {self.name} shapes include static shapes already, or take no static "
+            "shapes because they have no key 'rest'. Leave 'static' out."
         )

@@ -619,10 +619,10 @@ class Model:
 
     @property
     def link_theory(self) -> LinkTheory:
-        """Theory of flexible links: ``exact``, ``series`` or ``linear``.
+        """Theory of flexible links: ``exact``, ``series`` (second order) or ``linear``.
 
-        Links with quadratic shapes use the series theory even if the theory is ``exact``. Sliding
-        links never use the series theory.
+        Links with quadratic shapes use the second-order series even if the theory is ``exact``.
+        Sliding links never use the second-order series.
         """
         if not self.stiffening:
             return "linear"
