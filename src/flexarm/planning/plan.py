@@ -454,9 +454,9 @@ def _first_duration(
     left = most - np.abs(holding)
     if np.any(left <= 0):
         raise FlexarmError(
-            "duration: must be given, since no duration can be computed: holding the arm still on "
+            "duration: must be given. No duration can be computed, since holding the arm still on "
             f"its path takes {float((np.abs(holding) / most).max()):.3g} times the largest input "
-            "that the limits allow"
+            "that the limits allow."
         )
     for _ in range(60):
         moving = _rigid_inputs(problem, to, start, length, shares) - holding
