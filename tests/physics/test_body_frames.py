@@ -169,3 +169,23 @@ def test_a_branch_at_the_root_of_a_body_is_at_its_hub(tmp_path: Path) -> None:
     q = np.random.default_rng(1).normal(size=model.size) * 0.01
     position = flexarm.formulation("composite", model).tip_pose(q)[1]
     np.testing.assert_allclose(position, 0.0, atol=1e-15)
+
+
+def test_jacobians_and_state_wrenches_take_the_name_of_a_frame(tmp_path: Path) -> None:
+    body = body_with_eye()
+    arm = arm_on(tmp_path, body)
+    equation = flexarm.formulation("composite", build(arm))
+    n = equation.model.size
+    q = ca.SX.sym("q", n)
+    expected = ca.Function("J", [q], [ca.jacobian(eye_of(body, q)[2], q)])
+    x = 0.02 * np.random.default_rng(4).normal(size=n)
+    found = equation.jacobian(x, link="frame", at="eye")[:3]
+    np.testing.assert_allclose(found, np.array(expected(x)), atol=1e-13)
+    with pytest.raises(flexarm.FlexarmError, match="at: .*tip, root, eye"):
+        equation.jacobian(x, link="frame", at="ear")
+    with pytest.raises(flexarm.FlexarmError, match="at: .*tip, root"):
+        equation.jacobian(x, link="link2", at="eye")
+    push = ca.Function("f", [ca.SX.sym("t"), q, ca.SX.sym("v", n)], [ca.DM([1, 0, 0, 0, 0, 0])])
+    wrench = flexarm.StateWrench(push, "frame", "eye")
+    run = flexarm.simulate(arm, t_end=0.02, errors="off", wrenches=[wrench])
+    assert run.energy_balance < 1e-6

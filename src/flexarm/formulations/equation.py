@@ -52,6 +52,7 @@ from flexarm.mechanics import kinematics
 from flexarm.mechanics.loads import input_names, prescribed_accelerations, wrench_factors
 from flexarm.mechanics.point_forces import place
 from flexarm.model import ArmPoint, Model
+from flexarm.model.spans import chain_index
 from flexarm.spatial import Array
 
 Time = float | Array
@@ -338,7 +339,7 @@ class Equation(Renamed):
             Name of the link, or ``base``; the frame of the arm's tip if None.
         at
             Distance of the point from the link's root [m], this distance with offsets from the axis
-            as ``(x, y, z)`` [m], or ``tip``.
+            as ``(x, y, z)`` [m], ``tip``, ``root`` or, on a modal body, the name of a frame.
 
         Returns
         -------
@@ -365,10 +366,16 @@ class Equation(Renamed):
             return trace_jacobian(self.formulation, ArmPoint.of(arm, "tip"))
         known = [*(["base"] if self.model.base_moves else []), *arm.link_names]
         require_known(link, known, "link")
-        if at != "tip":
+        index = -1 if link == "base" else arm.link_names.index(link)
+        if isinstance(at, str):
+            modal = arm.links[index].modal if index >= 0 else None
+            frames = (
+                {} if modal is None else self.model.links[chain_index(arm, index)].imported.frames
+            )
+            require_known(at, ["tip", "root", *frames], "at")
+        else:
             numbers = real_numbers("at", at, () if np.ndim(at) == 0 else (3,)).tolist()
             at = tuple(numbers) if isinstance(numbers, list) else numbers
-        index = -1 if link == "base" else arm.link_names.index(link)
         return trace_jacobian(self.formulation, ArmPoint.on(arm, index, at))
 
     def tip_velocity(self, q: Array, v: Array) -> Array:

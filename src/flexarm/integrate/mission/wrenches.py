@@ -31,7 +31,8 @@ class StateWrench:
         Name of the link, or ``base`` for a free base.
     at
         Point of the link at which the wrench acts: its distance x from the link's root [m], its
-        coordinates ``(x, y, z)`` [m] with offsets y and z from the link's axis, or ``tip``.
+        coordinates ``(x, y, z)`` [m] with offsets y and z from the link's axis, ``tip``, ``root``
+        or, on a modal body, the name of a frame.
     frame
         Axes of force and torque: ``world``, or ``link`` for the axes of the cross section that
         carries the point.
@@ -56,16 +57,16 @@ class StateWrench:
         at = self.at
         place = tuple(at) if isinstance(at, list | tuple) else (at,)
         are_numbers = [isinstance(x, int | float) and not isinstance(x, bool) for x in place]
-        if at != "tip" and not (
+        if not isinstance(at, str) and not (
             all(are_numbers) and len(place) in (1, 3) and np.all(np.isfinite(place))
         ):
             raise refused(
                 "at",
                 at,
-                "a distance along the link [m], a point (x, y, z) [m] or 'tip'",
+                "a distance along the link [m], a point (x, y, z) [m] or the name of a place",
                 SimulationError,
             )
-        if at != "tip":
+        if not isinstance(at, str):
             numbers = [float(x) for x in place]
             object.__setattr__(self, "at", numbers[0] if len(numbers) == 1 else tuple(numbers))
 
