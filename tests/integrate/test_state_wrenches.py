@@ -94,7 +94,7 @@ def test_a_wrench_of_the_base_and_of_events_legs() -> None:
 @pytest.mark.parametrize(("given", "said"), [
     ({"law": None, "link": "boom"}, "law must be a CasADi function"),
     ({"law": law(ca.SX(6, 1)), "link": 3}, "link: must be the name of a link"),
-    ({"law": law(ca.SX(6, 1)), "link": "boom", "at": "root"}, "at: must be a distance"),
+    ({"law": law(ca.SX(6, 1)), "link": "boom", "at": "eye"}, "no place 'eye' on this link"),
     ({"law": law(ca.SX(6, 1)), "link": "boom", "at": (1, 2)}, "at: must be a distance"),
     ({"law": law(ca.SX(6, 1)), "link": "boom", "frame": "tip"}, "frame: must be 'world' or 'link'"),
     ({"law": law(ca.SX(6, 1)), "link": "base"}, "no link 'base'. The links are boom, link2"),

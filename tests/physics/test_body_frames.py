@@ -181,9 +181,9 @@ def test_jacobians_and_state_wrenches_take_the_name_of_a_frame(tmp_path: Path) -
     x = 0.02 * np.random.default_rng(4).normal(size=n)
     found = equation.jacobian(x, link="frame", at="eye")[:3]
     np.testing.assert_allclose(found, np.array(expected(x)), atol=1e-13)
-    with pytest.raises(flexarm.FlexarmError, match="at: .*tip, root, eye"):
+    with pytest.raises(flexarm.FlexarmError, match="The places are tip, root, eye"):
         equation.jacobian(x, link="frame", at="ear")
-    with pytest.raises(flexarm.FlexarmError, match="at: .*tip, root"):
+    with pytest.raises(flexarm.FlexarmError, match="no place 'eye'"):
         equation.jacobian(x, link="link2", at="eye")
     push = ca.Function("f", [ca.SX.sym("t"), q, ca.SX.sym("v", n)], [ca.DM([1, 0, 0, 0, 0, 0])])
     wrench = flexarm.StateWrench(push, "frame", "eye")

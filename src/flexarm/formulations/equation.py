@@ -368,11 +368,10 @@ class Equation(Renamed):
         require_known(link, known, "link")
         index = -1 if link == "base" else arm.link_names.index(link)
         if isinstance(at, str):
-            modal = arm.links[index].modal if index >= 0 else None
-            frames = (
-                {} if modal is None else self.model.links[chain_index(arm, index)].imported.frames
-            )
-            require_known(at, ["tip", "root", *frames], "at")
+            is_modal = index >= 0 and arm.links[index].modal is not None
+            part = self.model.links[chain_index(arm, index)] if is_modal else None
+            named = [] if part is None else [*part.imported.frames]
+            require_known(at, ["tip", "root", *named], "place")
         else:
             numbers = real_numbers("at", at, () if np.ndim(at) == 0 else (3,)).tolist()
             at = tuple(numbers) if isinstance(numbers, list) else numbers
