@@ -66,7 +66,6 @@ STRUCTURE = {
     "states, indices and lengths of records": (
         "engine/operators.py: _users",
         "formulations/quantities.py: LOAD",
-        "gradients/events/phases.py: LIES DRIFTS",
         "integrate/batch/runs.py: OBSERVED",
         "integrate/batch/gpu.py: DONE",
         "integrate/batch/cores.py: VALUE COUNTS",

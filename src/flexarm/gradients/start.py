@@ -6,12 +6,13 @@ that dy/dp = -(dR/dy)^-1 dR/dp. The matrix dR/dy is the tangent stiffness.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from flexarm.formulations.equation import Equation
-from flexarm.formulations.numbers import CENTRAL, Nearby, difference_weights
-from flexarm.gradients.constants import DIRECTION_STEP, INPUT_STEP
+from flexarm.formulations.numbers import Nearby
+from flexarm.integrate.drivetrain import windings
 from flexarm.integrate.mission.starts import SteadyProblem
 from flexarm.integrate.task import State
 from flexarm.linear.equilibrium import held_state, settling_directions
@@ -20,8 +21,6 @@ from flexarm.linear_model import LinearModel
 from flexarm.mechanics.loads import wrench_factors
 from flexarm.model import Model
 from flexarm.spatial import Array
-
-DIFFERENCE = difference_weights(CENTRAL)
 
 
 class EquationTangent(Tangent):
@@ -67,13 +66,39 @@ class SteadyStart:
 
     def slopes_by_inputs(self) -> Array:
         """Compute d state / d inputs at the start, for constants added to k inputs, (k, size)."""
-        steps = INPUT_STEP * np.maximum(np.abs(self.problem.u), 1.0)
-        rows = []
-        for way in np.diag(steps):
-            others = [replace(self.problem, u=self.problem.u + share * way) for share in CENTRAL]
-            rows.append(self._slope(others, DIFFERENCE / way.max()))
-        size = len(self._vector(self.problem, self.state.q))
-        return np.array(rows).reshape(len(steps), size)
+        problem, q = self.problem, self.state.q
+        every, settling = _directions(problem)
+        forces = problem.forces_at(q)[2][-len(q) :, len(q) :]
+        missing = np.zeros((every.shape[1], forces.shape[1]))
+        missing[: settling.shape[1]] = -settling.T @ forces
+        moved = -np.linalg.lstsq(_jacobian(problem, q), missing, rcond=1e-12)[0]
+        by_position, by_input = self._partial
+        return (by_position @ every @ moved + by_input).T
+
+    @cached_property
+    def _partial(self) -> tuple[Array, Array]:
+        """Derivatives of the state by coordinates, (size, n), and by k inputs, (size, k)."""
+        problem, q = self.problem, self.state.q
+        n, k = len(q), len(problem.u)
+        own = problem.forces_at(q)[2][:k]
+        tangent = problem.tangent.matrices(OperatingPoint(q, problem.rates, problem.u), 0 * q)
+        holding = np.linalg.pinv(problem.tangent.inputs) @ np.hstack(
+            [tangent.stiffness, np.zeros((n, k))]
+        )
+        integrating = [x.column for x in problem.servos if x.name in problem.integrating]
+        inputs = own.copy()
+        inputs[integrating] = holding[integrating]
+        rows = {x.name: (inputs - own)[x.column] for x in problem.servos}
+        for winding in windings(problem.model):
+            limit = winding.motor.current_limit or np.inf
+            limited = abs(self.state.x.get(winding.name, 0.0)) >= limit
+            gain = winding.settled(1.0, problem.rates) - winding.settled(0.0, problem.rates)
+            rows[winding.name] = 0.0 if limited else gain * inputs[winding.column]
+        partial = np.eye(2 * n + len(self.state_names), n + k)
+        partial[n : 2 * n] = 0.0
+        for row, name in enumerate(self.state_names, 2 * n):
+            partial[row] = rows.get(name, 0.0)
+        return partial[:, :n], partial[:, n:]
 
     def _of(self, model: Model, equation: Equation) -> SteadyProblem:
         """Return the equilibrium conditions of a model in which one parameter is changed."""
@@ -90,10 +115,10 @@ class SteadyStart:
         )  # fmt: skip
 
     def _slope(self, others: Sequence[SteadyProblem], weights: Array) -> Array:
-        """Compute the derivative d state / d value at the start for a parameter or input, (size,).
+        """Compute the derivative d state / d value at the start for a parameter, (size,).
 
         The argument ``others`` contains the equilibrium conditions for several small changes of the
-        parameter or input, and ``weights`` their weights in the finite-difference formula.
+        parameter, and ``weights`` their weights in the finite-difference formula.
         """
         problem, q = self.problem, self.state.q
         directions = _directions(problem)[0]
@@ -110,16 +135,7 @@ class SteadyStart:
             for other, place in zip(others, places, strict=True)
         ])  # fmt: skip
         moved = -np.linalg.lstsq(_jacobian(problem, q), weights @ missing, rcond=1e-12)[0]
-        return np.asarray(weights @ change + self._along(directions @ moved))
-
-    def _along(self, way: Array) -> Array:
-        """Compute the derivative of the initial state along a direction of the coordinates."""
-        size = float(np.abs(way).max(initial=0.0))
-        if not size:
-            return np.zeros(len(self._vector(self.problem, self.state.q)))
-        unit = DIRECTION_STEP / size * way
-        states = [self._vector(self.problem, self.state.q + share * unit) for share in CENTRAL]
-        return np.asarray(size / DIRECTION_STEP * (DIFFERENCE @ np.array(states)))
+        return np.asarray(weights @ change + self._partial[0] @ directions @ moved)
 
     def _vector(self, problem: SteadyProblem, q: Array) -> Array:
         state = problem.state(q)
@@ -152,7 +168,7 @@ def _rows(problem: SteadyProblem) -> tuple[Array, Array]:
 def _residual(problem: SteadyProblem, q: Array) -> Array:
     """Return the unbalanced forces, and the distances of servo positions from targets."""
     rows, targets = _rows(problem)
-    force = problem.effort(q) - problem.forces_at(q)[1]
+    force = problem.effort(q) - problem.push(q)[0]
     return np.concatenate([_directions(problem)[1].T @ force, rows @ q - targets])
 
 
@@ -161,5 +177,5 @@ def _jacobian(problem: SteadyProblem, q: Array) -> Array:
     every, settling = _directions(problem)
     point = OperatingPoint(q, problem.rates, problem.u)
     stiffness = problem.tangent.matrices(point, np.zeros(len(q))).stiffness
-    stiffness = stiffness - problem.forces_at(q)[2]
+    stiffness = stiffness - problem.push(q)[1]
     return np.vstack([settling.T @ stiffness, _rows(problem)[0]]) @ every

@@ -82,13 +82,12 @@ LEAST_SPEED = 1e-30  # [m/s] divisor in place of a speed of 0
 
 # Events
 # Location of an event: number of bisections (the 52 bits of its time, with a margin); number of
-# steps towards the event, each a fifth of the previous one; distance from the event at which such a
-# step ends, relative to the remaining time.
+# steps towards the event, each a fifth of the previous one, and of evaluations near a peak;
+# distance from the event at which such a step ends, relative to the remaining time.
 EVENT_BISECTIONS, EVENT_APPROACHES, EVENT_MARGIN = 60, 12, 0.1
-# Search for a peak of a quantity within a step: largest number of evaluations, which superlinear
-# convergence makes plenty; distance of a vertex from the bound, relative to the quantity's change
-# nearby, below which the search goes on.
-VERTEX_SEARCHES, CLOSE_VERTEX = 8, 0.1
+# Distance of a peak from the bound, relative to the change of the quantity near the peak, below
+# which the search for the peak goes on.
+CLOSE_VERTEX = 0.1
 JUMP_DISTANCE = 1e-13  # relative distance from the station of a jump, to either side
 MOST_SLIP_CHANGES = 200  # largest number of changes between stick and slip at one instant
 

@@ -4,11 +4,11 @@ import math
 
 from flexarm.integrate.constants import (
     CLOSE_VERTEX,
+    EVENT_APPROACHES,
     STEP_GROWTH,
     STEP_SAFETY,
     STEP_SHRINKAGE,
     UNEVEN_STEP,
-    VERTEX_SEARCHES,
 )
 from flexarm.integrate.state import IntegratorState, contact_step, kinetic, widen
 from flexarm.integrate.system import enter_pieces, prescribe, rates, rounding
@@ -107,7 +107,7 @@ def dips_outside(m: IntegratorState, k: int, j: int) -> int:
         x[i] = 0.25 * float(j - 1 + i)
         z[i] = margin(m, k, m.inner_values[(j - 1 + i) * m.event_count + k])
         largest = max(largest, z[i])
-    for _ in range(VERTEX_SEARCHES):
+    for _ in range(EVENT_APPROACHES):
         left = (z[1] - z[0]) / (x[1] - x[0])
         bend = ((z[2] - z[1]) / (x[2] - x[1]) - left) / (x[2] - x[0])
         vertex = 0.5 * (x[0] + x[1] - left / bend)

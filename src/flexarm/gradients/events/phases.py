@@ -13,7 +13,6 @@ from flexarm.formulations.base import Formulation
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.numbers import Nearby
 from flexarm.formulations.quantities import trace
-from flexarm.gradients.constants import CARRIED_STEP
 from flexarm.gradients.plan import StepSequence
 from flexarm.gradients.rates import pushed
 from flexarm.integrate.drivetrain import holders
@@ -96,7 +95,6 @@ def _trace(formulation: Formulation) -> ca.Function:
 
 # actions of events that can be differentiated
 DIFFERENTIATED = ("servo", "let_go", "capture", "brake", "release")
-LIES, DRIFTS = 12, 19  # count of numbers of a pose, and of a drifting body's state
 
 
 def next_stop(model: Model, t: float, end: float) -> float:
@@ -118,24 +116,21 @@ def carried(discrete: DiscreteState) -> Array:
     body the 19 elements of its state.
     """
     poses = [_lies(pose) for pose in _captured_poses(discrete).values()]
-    freed = [
-        np.concatenate([[d.begin], _lies(d.pose), d.velocity, d.spin])
-        for d in discrete.freed.values()
-    ]
+    freed = [[d.begin, *_lies(d.pose), *d.velocity, *d.spin] for d in discrete.freed.values()]
     return np.concatenate([np.zeros(0), *poses, *freed])
 
 
 def carrying(discrete: DiscreteState, numbers: Array) -> DiscreteState:
     """Return a discrete state with new poses of captured bodies and states of drifting ones."""
     poses = _captured_poses(discrete)
-    rows, more = np.split(numbers, [LIES * len(poses)])
-    rows, more = rows.reshape(-1, LIES), more.reshape(-1, DRIFTS)
-    held_poses = {name: _pose(row) for name, row in zip(poses, rows, strict=True)}
+    rows, more = np.split(numbers, [12 * len(poses)])
+    rows, more = rows.reshape(-1, 12), more.reshape(-1, 19)
+    held = {name: _pose(row) for name, row in zip(poses, rows, strict=True)}
     freed = {}
     for (name, body), row in zip(discrete.freed.items(), more, strict=True):
-        pose = _pose(row[1:13])
-        freed[name] = replace(body, begin=row[0], pose=pose, velocity=row[13:16], spin=row[16:])
-    return replace(discrete, held={**discrete.held, **held_poses}, freed=freed)
+        (begin,), pose, velocity, spin = np.split(row, [1, 13, 16])
+        freed[name] = replace(body, begin=begin, pose=_pose(pose), velocity=velocity, spin=spin)
+    return replace(discrete, held={**discrete.held, **held}, freed=freed)
 
 
 def situated(discrete: DiscreteState, model: Model) -> Model:
@@ -155,13 +150,11 @@ def nearby_in(
         key: replace(arm, models=tuple(situated(discrete, model) for model in arm.models))
         for key, arm in arms().items()
     }
-    numbers, poses = carried(discrete), LIES * len(_captured_poses(discrete))
-    for k, step in enumerate(CARRIED_STEP * np.eye(len(numbers))):
-        # the model does not depend on the states of drifting bodies
-        ways = (step, -step) if k < poses else (step,)
-        models = (situated(carrying(discrete, numbers + way), model) for way in ways)
-        weights = np.array([1.0, -1.0]) / (2 * CARRIED_STEP) if len(ways) > 1 else np.zeros(1)
-        arms_in_state[f"carried {k}"] = Nearby(tuple(models), weights)
+    numbers = carried(discrete)
+    # Differences over any step are exact, since the load is quadratic in the pose of a body.
+    for k, step in enumerate(np.eye(len(numbers))):
+        models = [situated(carrying(discrete, numbers + way), model) for way in (step, -step)]
+        arms_in_state[f"carried {k}"] = Nearby(tuple(models), np.array([0.5, -0.5]))
     return arms_in_state
 
 

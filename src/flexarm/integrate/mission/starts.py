@@ -179,7 +179,11 @@ class SteadyProblem:
 
     @cached_property
     def forces_at(self) -> Callable[[Array], tuple[Array, Array, Array]]:
-        """Function of q that returns inputs, generalised forces and the Jacobian of the forces."""
+        """Function of q that returns inputs, (k,), generalised forces, (n,), and a Jacobian.
+
+        The Jacobian contains the derivatives of inputs and forces by q and by constants added to
+        the inputs, (k + n, n + k).
+        """
         return _force_function(self.tangent.model, self.servos, self.u, self.rates, self.targets)
 
     def solve(self) -> State:
@@ -192,7 +196,7 @@ class SteadyProblem:
         """
         equilibrium = _at_targets(
             self.tangent, self.positions, self.goals, self.settled,
-            lambda q: self.forces_at(q)[1:], self.rates,
+            self.push, self.rates,
         )  # fmt: skip
         state = self.state(equilibrium.point.q)
         held = self.inputs_at(state.q)
@@ -206,6 +210,11 @@ class SteadyProblem:
                 current = winding.settled(float(held[winding.column]), self.rates)
                 _require_within(winding.joint, current, limit, "its current_limit")
         return state
+
+    def push(self, q: Array) -> tuple[Array, Array]:
+        """Return the generalised forces of the inputs, (n,), and their derivatives by q, (n, n)."""
+        _, force, slopes = self.forces_at(q)
+        return force, slopes[-len(q) :, : len(q)]
 
     def inputs_at(self, q: Array) -> Array:
         """Return the inputs at equilibrium coordinates q, with servo action and integral terms."""
@@ -295,15 +304,16 @@ def _require_within(name: str, value: float, limit: float, limit_name: str) -> N
 def _force_function(
     model: Model, acting_servos: tuple[Servoed, ...], u: Array, v: Array, r: Array
 ) -> Callable[[Array], tuple[Array, Array, Array]]:
-    """Return a function of q for inputs, generalised forces (n,) and the forces' Jacobian.
+    """Return the function `SteadyProblem.forces_at`.
 
     The forces are those of inputs u, servos, gravity and springs at rates v. The array of servo
     targets, (servos, 2), contains target and target rate.
     """
     q, actuators = ca.SX.sym("q", model.size), Actuators(acting_servos)
     targets = ca.DM(np.concatenate([r[:, 0], r[:, 1]])) if acting_servos else ca.DM(0, 1)
+    symbols = ca.SX.sym("u", len(u))
     servo_inputs = actuators.inputs(
-        ca.SX(ca.DM(u)), q, ca.DM(v), targets, ca.SX(actuators.states, 1), ca.SX()
+        symbols, q, ca.DM(v), targets, ca.SX(actuators.states, 1), ca.SX()
     )[0]
     steady_windings = [  # the current follows the input at once
         replace(winding, motor=winding.motor.model_copy(update={"inductance": None}))
@@ -314,12 +324,13 @@ def _force_function(
         model, servo_inputs, q, ca.SX(ca.DM(v)), empty, empty, empty
     )[1]
     force = ca.DM(input_matrix(model)) @ effective_inputs
-    outputs = [ca.densify(servo_inputs), ca.densify(force), ca.densify(ca.jacobian(force, q))]
-    function = ca.Function("pushed", [q], outputs)
+    jacobian = ca.jacobian(ca.vertcat(servo_inputs, force), ca.vertcat(q, symbols))
+    outputs = [ca.densify(output) for output in (servo_inputs, force, jacobian)]
+    function = ca.Function("pushed", [q, symbols], outputs)
 
     def call(q: Array) -> tuple[Array, Array, Array]:
-        inputs, force, slope = (np.array(output) for output in function(q))
-        return inputs.ravel(), force.ravel(), slope
+        inputs, force, slopes = (np.array(output) for output in function(q, u))
+        return inputs.ravel(), force.ravel(), slopes
 
     return call
 
