@@ -5,7 +5,7 @@ import pytest
 
 from flexarm.formulations import formulation
 from flexarm.model import build
-from flexarm_papers.graves.items import EI, LENGTH, RATES, SPUN, _growth, bent
+from flexarm_papers.graves.items import EI, LENGTH, RATES, SPUN, _growth, bent, mission
 from flexarm_papers.graves.loads import (
     ITERATED,
     ITS,
@@ -87,13 +87,19 @@ def test_a_beam_that_bends_exactly_is_the_elastica_and_one_of_modes_is_linear() 
 @pytest.mark.campaign
 def test_the_shuttles_mission_runs_by_the_method_and_is_balanced() -> None:
     found = compute("graves-1989", "shuttle-arm")
-    assert max(cases(found, "Space Shuttle arm").values()) < 1e-11
+    run = mission()
+    assert run.energy_balance is not None
+    assert run.momentum_balance is not None
+    assert max(abs(run.energy_balance), abs(run.momentum_balance)) < 1e-11
     assert "deploy the satellite at 34.0 s" in found.text
     assert "capture the canister at 54.0 s" in found.text
 
 
 @pytest.mark.campaign
-def test_four_sources_of_structural_data_have_the_frequencies_of_their_booms() -> None:
-    found = cases(compute("graves-1989", "structural-data"), "structural data")
-    assert len(found) == 4
-    assert max(found.values()) < 0.2  # [%]
+def test_sources_of_structural_data_have_the_frequencies_of_their_booms() -> None:
+    found = compute("graves-1989", "structural-data")
+    off = cases(found, "finite element or")
+    assert len(off) == 3
+    assert max(off.values()) < 0.2  # [%]
+    reduced, full = ([float(x) for x in row[1:]] for row in found.tables[0].rows[-2:])
+    assert reduced == pytest.approx(full, rel=2e-3)

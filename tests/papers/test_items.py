@@ -20,7 +20,7 @@ EXPECTED: dict[str, dict[str, str]] = {
         "table-1": "crnd", "table-2": "ccn", "matrices": "ccrrrrrrrr",
     },
     "graves-1989": {
-        "inertia": "rrnn", "shuttle-arm": "rrrr-", "structural-data": "r-", "jacobian": "rrrr",
+        "inertia": "rrnn", "shuttle-arm": "rrr-", "structural-data": "r-", "jacobian": "rrrr",
         "rotation-limit": "rrr", "christoffel": "r",
     },
     "theodore-1995": {

@@ -51,6 +51,9 @@ def inertia() -> Found:
     errors = [[mass_error(CHAINS[0], x), loads_error(CHAINS[0], True, x, joints=True),
                loads_error(CHAINS[0], True, x)] for x in sizes]  # fmt: skip
     labels = ("M of eq. 25", "nonlinear loads on joints", "on joints and modes")
+    least = min(iterated(x, LINKS[2:]) for x in ITERATED.readings())
+    tips = max(tip_error(x, SMALL) for x in CHAINS)
+    lump = _loads(STATED.first, joints=True)
     return Found(
         (
             measured("the method gives the system inertia matrix (eqs. 24, 25), deflections of "
@@ -72,12 +75,13 @@ def inertia() -> Found:
                    tuple(curve(label, sizes, [x[k] for x in errors])
                          for k, label in enumerate(labels)), log=True),
         ),
-        finding="Two simplifications explain all errors of the paper's equations: links are "
-        "weighed undeflected (eq. 25), and nonlinear loads act at centres of mass, which load a "
-        f"link's own modes wrongly (by {errors[2][2]:.0f} % at amplitudes of 1 cm on 1 m). Without "
-        "them the method is exact.",
-        text="The inertia matrix is wrong in proportion to the deflection, by "
-        f"{errors[2][0]:.1f} % at 1 cm. Eq. 27 lacks terms: it is right for rigid links in a plane "
+        finding="Four simplifications make the paper's equations wrong. At deflections of about "
+        f"1 % of the length the inertia of undeflected links (eq. 25) is off by {mass(SMALL):.1f} "
+        f"%, and the Jacobian of tips that turn by eq. 3 by {tips:.1f} %, in proportion to the "
+        f"deflection. Nonlinear loads at centres of mass are off by {lump:.0f} % on the joints: a "
+        "centre does not represent the Coriolis loads of modal rates. "
+        f"Accelerations by eq. 27 are off by at least {least:.0f} % for links that deflect.",
+        text="Eq. 27 lacks terms: it is right for rigid links in a plane "
         "if v_b is relative to a, and in space if the rotation at a is carried over too.",
     )  # fmt: skip
 
