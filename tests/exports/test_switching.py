@@ -149,6 +149,17 @@ def test_steps_in_c_end_at_peaks_within_them_and_at_limits(tmp_path: Path) -> No
     assert t == pytest.approx(0.7 / 1.6, abs=1e-13)
 
 
+def test_a_single_call_in_c_passes_gimbal_lock(tmp_path: Path) -> None:
+    built(made("tumbler"), tmp_path)
+    library, arm = ctypes.CDLL(str(tmp_path / "arm.so")), np.zeros(10_000)  # t first
+    library.tumbler_start(at := ctypes.c_void_p(arm.ctypes.data))
+    assert library.tumbler_rk4(at, ctypes.c_double(END), ctypes.c_double(5e-4)) == 0
+    names, seen = [name for name, _ in made("tumbler").output_names], np.zeros(100)
+    library.tumbler_output(at, ctypes.c_void_p(seen.ctypes.data))
+    tip = [seen[names.index(f"tip.{axis}")] for axis in "xyz"]
+    np.testing.assert_allclose(tip, closely("tumbler").tip[-1], rtol=0, atol=1e-8)
+
+
 def test_a_unit_tells_units_of_rates_and_which_states_jump() -> None:
     every = variables(made("every kind"))
     described = description_2(made("every kind"), every, "token", [])

@@ -142,13 +142,14 @@ def _tables(plant: Plant) -> str:
         plant.task.vibration.largest, 1e-12
     )  # dop853 is stable for any damping
     bounds = [np.append(row, number) for row, number, _ in plant.bounds]
+    limits = len(bounds) + len(plant.model.attitudes)
     parts = [
         numbers("static const", "start", plant.start),
         numbers("const", f"{name}_usual", plant.usual),
         f"static const double largest_step = {largest_step!r};",
         numbers("static const", "bounds", np.array(bounds).ravel()),
-        numbers("static const", "bound_low", np.zeros(len(bounds))),
-        numbers("static const", "bound_high", np.full(len(bounds), np.inf)),
+        numbers("static const", "bound_low", np.zeros(limits)),
+        numbers("static const", "bound_high", np.full(limits, np.inf)),
         *(numbers("static const", key, row) for key, row in plant.tables.items()),
         numbers("const", f"{name}_jumps", plant.jumps, size=len(plant.jumps) + 1),
         *(numbers("const", f"{name}_{key}", getattr(linear, key).ravel()) for key in "ABCD"),

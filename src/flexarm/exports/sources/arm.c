@@ -64,7 +64,10 @@ static double nominal_error(struct RungeKuttaState *m, const double *error)
 static double bound_distance(struct RungeKuttaState *m, long long bound, const double *x)
 {
     (void)m;
-    return @NAME@_distance((int)bound, x);
+    if (bound < @NAME@_BOUNDS)
+        return @NAME@_distance((int)bound, x);
+    /* Attitudes near gimbal lock get other references, between two steps. */
+    return turn_limit[0] - fabs(x[(int)attitude_at[bound - @NAME@_BOUNDS] + 1]);
 }
 
 static void pass_pieces(struct @NAME@ *a, double t)
@@ -444,7 +447,7 @@ static int advance(struct @NAME@ *a, struct RungeKuttaState *m, double t_end)
     m->event_values_at_t = a->seen_at_t, m->event_rates_at_t = a->seen_rates_at_t;
     m->event_low = a->low, m->event_high = a->high, m->event_stays = look_stays;
     m->inner_values = a->inner, m->checks_within = SIGHTS > 0;
-    m->state_limits = @NAME@_BOUNDS, m->limit_low = bound_low, m->limit_high = bound_high;
+    m->state_limits = @NAME@_BOUNDS + ATTITUDES, m->limit_low = bound_low, m->limit_high = bound_high;
     @NAME@_update(a);
     while (a->t < t_end && !@NAME@_is_over(a)) {
         long long code;
