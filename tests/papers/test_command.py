@@ -73,7 +73,7 @@ def test_a_run_that_is_stopped_decides_nothing(
         return real(*args)
 
     monkeypatch.setattr(solve, "_integrate", drive)
-    assert main(["reproduce", "graves-1989", "--item", "rotation-limit", "--json"]) == 143
+    assert main(["reproduce", "graves-1989", "--item", "shuttle-arm", "--json"]) == 143
     printed = capsys.readouterr()
     assert not printed.out
     assert printed.err.endswith(
