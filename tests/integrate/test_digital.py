@@ -107,5 +107,5 @@ def test_its_integral_takes_away_a_load_within_the_current_that_there_is() -> No
 
 @pytest.mark.parametrize("key", ["delay", "resolution"])
 def test_only_what_is_sampled_waits_and_rounds(key: str) -> None:
-    with pytest.raises(ModelError, match="Give its period too"):
+    with pytest.raises(ModelError, match="Give the servo's period too"):
         one_joint(servo={"stiffness": 1.0, key: 0.1})

@@ -388,7 +388,7 @@ def test_derivatives_by_the_stiffness_in_contact_are_those_of_differences(bumped
         ("at: [0.7,", "at: [0.9,", "beyond the link's length"),
         ("link: link1", "link: base", "must be on a link, since the base"),
         ("{tip: [0.02, 0.01, 0]}", "{tip: [0, 0, 0], link: link1}", "Give one of link, tip"),
-        ("{tip: [0.02, 0.01, 0]}", "{world: [0, 0, 0]}", "the point must be on the arm"),
+        ("{tip: [0.02, 0.01, 0]}", "{world: [0, 0, 0]}", "point of a contact must be on the arm"),
         ("[0, -2, 0.1]", "[0, 0, 0]", "must not be the zero vector"),
         ("kind: sphere", "kind: cube", "must be one of plane, sphere, box"),
         ("0.2 s/m", "0.2 N", "a damping of a contact"),

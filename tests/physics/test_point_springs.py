@@ -125,7 +125,7 @@ def test_formulations_agree(name: str) -> None:
 def test_refusals(law: str, message: str) -> None:
     with pytest.raises(flexarm.ModelError, match=message):
         loads(LINE.format(law=law))
-    with pytest.raises(flexarm.ModelError, match="the point must be on the arm"):
+    with pytest.raises(flexarm.ModelError, match="one end of a spring must be on the arm"):
         loads(LINE.format(law="damping: 1").replace("tip]", "{world: [0, 0, 0]}]"))
 
 

@@ -195,5 +195,5 @@ def test_an_arm_at_rest_has_no_answer_and_other_shapes_must_be_allowed() -> None
     still = flexarm.converge(arm, t_end=0.1, want=0.01)
     assert (still.answer, still.estimate) == (None, None)
     assert "Nothing deflects" in still.advice[0]
-    with pytest.raises(FlexarmError, match="others: must be True if an error is given"):
+    with pytest.raises(FlexarmError, match="others: must be True with 'want'"):
         flexarm.converge(arm, want=0.01, others=False)

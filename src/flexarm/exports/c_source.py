@@ -119,7 +119,7 @@ def _words(plant: Plant, emitted: Sequence[CSource]) -> dict[str, str]:
         called_by_field={"step": explicit_step, "sample": explicit_sample},
         outside={
             rates: f"{name}_rate", System: f"struct {name}", measure: "nominal_error",
-            limit_value: "bound_distance", enter_pieces: "pass_pieces",
+            limit_value: "limit_margin", enter_pieces: "pass_pieces",
             prescribe: "keep_prescribed", widen: "keep_sizes", resolved_step: "whole_step",
         },
     )  # fmt: skip

@@ -61,7 +61,7 @@ static double nominal_error(struct RungeKuttaState *m, const double *error)
     return sqrt(sum / N);
 }
 
-static double bound_distance(struct RungeKuttaState *m, long long bound, const double *x)
+static double limit_margin(struct RungeKuttaState *m, long long bound, const double *x)
 {
     (void)m;
     if (bound < @NAME@_BOUNDS)
@@ -440,8 +440,8 @@ int @NAME@_is_over(const struct @NAME@ *a)
 static int advance(struct @NAME@ *a, struct RungeKuttaState *m, double t_end)
 {
     m->system = a, m->size = N, m->steps = a->steps, m->sample_count = 1;
-    m->y = a->x, m->f = a->rate, m->y_new = a->trial, m->f_new = a->next, m->y_old = a->begin;
-    m->f_old = a->begin_rate, m->trial = a->stage, m->k = a->k, m->polynomial = a->polynomial;
+    m->y = a->x, m->f = a->rate, m->y_new = a->trial, m->f_new = a->next, m->y_old = a->last;
+    m->f_old = a->rates_before, m->trial = a->stage, m->k = a->k, m->polynomial = a->polynomial;
     m->sampled = a->sampled, m->samples = a->inner_rates, m->inner_rates = a->inner_rates;
     m->event_count = SIGHTS, m->event_values = a->seen, m->event_rates = a->seen_rates;
     m->event_values_at_t = a->seen_at_t, m->event_rates_at_t = a->seen_rates_at_t;

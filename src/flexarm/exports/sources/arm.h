@@ -38,7 +38,7 @@ struct @NAME@ {
     double k[16 * @NAME@_STATES], polynomial[7 * @NAME@_STATES];
     double stage[@NAME@_STATES], trial[@NAME@_STATES], sampled[@NAME@_STATES];
     double rate[@NAME@_STATES], next[@NAME@_STATES], inner_rates[@NAME@_STATES];
-    double begin[@NAME@_STATES], begin_rate[@NAME@_STATES];
+    double last[@NAME@_STATES], rates_before[@NAME@_STATES];
     double seen[@NAME@_LOOKS + @NAME@_HOLDERS + 1], seen_at_t[@NAME@_LOOKS + @NAME@_HOLDERS + 1];
     double seen_rates[@NAME@_LOOKS + @NAME@_HOLDERS + 1];
     double seen_rates_at_t[@NAME@_LOOKS + @NAME@_HOLDERS + 1];
