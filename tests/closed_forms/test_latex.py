@@ -177,7 +177,7 @@ def test_equations_of_up_to_20_coordinates_are_printed_by_parts(name: str) -> No
 
 
 @pytest.mark.campaign
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="TeX is large, and not installed here")
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
 @pytest.mark.parametrize(
     ("name", "letters"),
     [("korayem-two-link", "korayem"), ("deluca-siciliano", "korayem"), ("tg-rrp", "theodore"),

@@ -154,10 +154,12 @@ class Pattern:
     sign: Array  # sign of each number relative to its symbol, (n,)
     first: Ints  # index of the number that each symbol represents, (k,)
     zero: NDArray[np.bool_]  # whether a number with a symbol may be 0, (n,)
-    room: Array  # relative difference up to which a number counts as equal to another one, (n,)
+    tolerance: Array  # relative difference up to which two numbers count as equal, (n,)
 
     @classmethod
-    def of(cls, numbers: Array, groups: Ints, room: Array | float = EQUAL_NUMBERS) -> "Pattern":
+    def of(
+        cls, numbers: Array, groups: Ints, tolerance: Array | float = EQUAL_NUMBERS
+    ) -> "Pattern":
         """Return the pattern that the numbers of K objects have in common.
 
         Parameters
@@ -166,10 +168,10 @@ class Pattern:
             Numbers of the objects, one column per object, (n, K).
         groups
             Group of each number, (n,); only numbers of the same group are compared.
-        room
+        tolerance
             Relative difference up to which a number counts as equal to another one, (n,).
         """
-        numbers, room = snapped(numbers), np.broadcast_to(room, len(numbers))
+        numbers, tolerance = snapped(numbers), np.broadcast_to(tolerance, len(numbers))
         value = numbers[:, 0]
         is_equal = np.all((numbers == value[:, None]) | np.isnan(numbers), axis=1)
         fixed = is_equal & (np.isin(value, (0.0, 1.0, -1.0)) | ~np.isfinite(value))
@@ -180,7 +182,7 @@ class Pattern:
         group, order = groups[open_indices], np.arange(len(open_indices))
         for column in (open_numbers * sign[:, None]).T:
             order = np.lexsort((column, group))
-            near = room[open_indices][order]
+            near = tolerance[open_indices][order]
             near = np.minimum(near[1:], near[:-1]) * np.abs(column[order][1:])
             rises = np.diff(column[order]) > near
             new_group = (np.diff(group[order]) != 0) | rises
@@ -195,7 +197,12 @@ class Pattern:
         signs[open_indices] = sign * sign[np.sort(first)][rank[index]]
         zero = np.any(numbers == 0.0, axis=1)
         return cls(
-            np.where(fixed, value + 0.0, np.nan), symbol, signs, first_numbers, zero & ~fixed, room
+            np.where(fixed, value + 0.0, np.nan),
+            symbol,
+            signs,
+            first_numbers,
+            zero & ~fixed,
+            tolerance,
         )
 
     @property
@@ -228,7 +235,7 @@ class Pattern:
         )
         fits &= ~np.any((open_values == 0.0) & ~self.zero[is_open, None], axis=0)
         expected = self.sign[is_open, None] * symbol_values[self.symbol[is_open]]
-        near = self.room[is_open, None] * np.abs(expected)
+        near = self.tolerance[is_open, None] * np.abs(expected)
         fits &= np.all(np.abs(open_values - expected) <= near, axis=0)
         return symbol_values, np.asarray(fits)
 

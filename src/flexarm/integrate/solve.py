@@ -45,7 +45,7 @@ from flexarm.spatial import Array, rebase
 
 @dataclass(frozen=True)
 class Ending:
-    """How a simulation ended: status and reason."""
+    """Status of a simulation at its end, and the reason."""
 
     # ``finished``, ``stopped`` or ``interrupted``; ``running`` before the end; ``event`` if an
     # event function left its bounds.
@@ -221,7 +221,7 @@ def _sample_controllers(sampler: Sampler, m: IntegratorState) -> Ending | None:
 
 
 def _rebase_attitudes(m: IntegratorState, reference_attitudes: list[tuple[int, Array]]) -> None:
-    """Make current attitudes the reference attitudes of angles, before gimbal lock."""
+    """Replace the reference attitudes by the current attitudes, before gimbal lock."""
     record_samples(m)
     n = m.system.n
     attitudes = reference_attitudes[-1][1].copy()

@@ -50,7 +50,7 @@ _BY_TEXT = (np.generic, slice, ca.SX, ca.MX, ca.DM)
 
 
 def freeze(value: Any) -> None:
-    """Make all arrays of a dataclass read-only, including the arrays of nested dataclasses."""
+    """Protect all arrays of a dataclass, and of nested dataclasses, against writing."""
     for array in _arrays(value):
         array.flags.writeable = False
 
@@ -277,29 +277,33 @@ class ModelNumbers:
     groups: Ints  # index of the model part that contains each number, (n,)
     # Relative difference up to which a number counts as equal to another one, (n,): rotations by
     # 90 deg and by 1.5708 rad differ, integrals that are equal in theory do not.
-    room: Array
+    tolerance: Array
     rest: str  # digest of all other content: types, counts, names
 
     @classmethod
     def of(cls, model: Model) -> "ModelNumbers":
         """Collect all numbers of a model on which its equations depend."""
         digest, rows, groups = hashlib.sha256(), list[Array](), list[int]()
-        room = list[float]()
+        tolerance = list[float]()
 
         def take(value: Any, group: int, path: Path) -> Any:
             rows.append(np.ravel(value))
             groups.extend([group] * len(rows[-1]))
-            room.extend([ROUNDING if path[-1] == "rotation" else EQUAL_NUMBERS] * len(rows[-1]))
+            tolerance.extend(
+                [ROUNDING if path[-1] == "rotation" else EQUAL_NUMBERS] * len(rows[-1])
+            )
             return value
 
         _NumberWalk(take, digest.update, lambda path: None).read(_bare(model))
         values = np.concatenate([np.zeros(0), *rows])[:, None]
-        return cls(values, np.array(groups, dtype=np.int64), np.array(room), digest.hexdigest())
+        return cls(
+            values, np.array(groups, dtype=np.int64), np.array(tolerance), digest.hexdigest()
+        )
 
     @cached_property
     def pattern(self) -> Pattern:
         """Pattern of the model's numbers: constants, and groups of equal or opposite numbers."""
-        return Pattern.of(self.values, self.groups, self.room)
+        return Pattern.of(self.values, self.groups, self.tolerance)
 
 
 def numbers_of(model: Model) -> ModelNumbers:
@@ -319,7 +323,7 @@ def common_pattern(models: Sequence[Model]) -> Pattern | None:
     if any(other.rest != first.rest for other in rest):
         return None
     return Pattern.of(np.concatenate([first.values, *(other.values for other in rest)], axis=1),
-                      first.groups, first.room)  # fmt: skip
+                      first.groups, first.tolerance)  # fmt: skip
 
 
 def opened(model: Model, pattern: Pattern) -> tuple[Model, set[Path]]:
